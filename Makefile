@@ -1,0 +1,36 @@
+# Two commands for a newcomer: `make demo` and `make test`. Each sets up what it needs in .venv and nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: demo test lint format clean
+
+demo: $(VENV)/core
+	$(BIN)/anyformer build mean-scale --tokens 2 --epsilon 0.2 --output build/demo/mean-scale --overwrite
+	$(BIN)/anyformer verify build/demo/mean-scale
+	$(BIN)/anyformer trace build/demo/mean-scale --input "0.15, 0.8"
+
+test: $(VENV)/dev lint
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/dev
+	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests
+	$(BIN)/mypy
+
+format: $(VENV)/dev
+	$(BIN)/ruff format src tests
+	$(BIN)/ruff check --fix src tests
+
+clean:
+	rm -rf $(VENV) build
+
+$(VENV)/core: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --editable .
+	touch $@
+
+$(VENV)/dev: $(VENV)/core
+	$(PIP) --editable ".[dev]"
+	touch $@

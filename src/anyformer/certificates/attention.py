@@ -1,0 +1,180 @@
+"""Enclosing the output of an attention layer.
+
+A head of size 1 whose values are its keys returns a *tilted mean* T(q; k) = Σ k_i e^{q k_i} / Σ e^{q k_i}. For q > 0:
+
+    max k − Σ_i g_i e^{−q g_i}  <=  T(q; k)  <=  max k,        g_i = max k − k_i >= 0,
+
+for T = max k − Σ w_i g_i, and the weight w_i is at most e^{−q g_i}, its odds against the winner. For q < 0 mirror it.
+One rule serves points (where the sum underflows, softmax *is* hardmax) and wide boxes (g e^{−q g} <= 1/(e·q)).
+Other heads are enclosed by the hull of their values, of which they return a mean.
+"""
+
+import math
+
+import numpy as np
+
+from anyformer.certificates.enclosures import SMALLEST, ULP, Enclosure, affine, stack, up
+from anyformer.certificates.feed_forward import Arithmetic
+from anyformer.networks.activations import Array
+from anyformer.networks.layers import AttentionLayer
+
+# exp(−s) is below half the smallest float, so float64 rounds it to 0, for every s above 1075·ln 2.
+UNDERFLOW = math.ceil(1075 * math.log(2))
+
+
+def enclose_attention(layer: AttentionLayer, x: Enclosure, arithmetic: Arithmetic) -> Enclosure:
+    """Enclose the layer's output; x has shape (batch, tokens, width)."""
+    heads = [h for h in range(len(layer.W_O)) if layer.W_O[h].any()]
+    if not heads:
+        return x
+    outputs = [output for h in heads for output in _head(layer, h, x, arithmetic)]
+    columns = np.concatenate([layer.W_O[h] for h in heads], axis=1)
+    result = stack(
+        [
+            affine(np.concatenate([[1.0], row]), stack([x[..., coordinate], *outputs]))
+            for coordinate, row in enumerate(columns)
+        ]
+    )
+    return _with_pair_bound(layer, x, result, arithmetic) if _is_pair(layer) else result
+
+
+def _head(layer: AttentionLayer, h: int, x: Enclosure, arithmetic: Arithmetic) -> list[Enclosure]:
+    """What head h returns before W_O: one enclosure (batch, tokens) per unit of head size."""
+    inputs = x[..., None, :]
+    values = affine(layer.W_V[h], inputs)
+    if len(layer.W_V[h]) == 1 and np.array_equal(layer.W_V[h], layer.W_K[h]):
+        query = affine(layer.W_Q[h], inputs, layer.b_Q[h])
+        return [_tilted_mean(query[..., 0], values[..., 0], arithmetic)]
+    return [_hull(values[..., unit], arithmetic) for unit in range(len(layer.W_V[h]))]
+
+
+def _hull(values: Enclosure, arithmetic: Arithmetic) -> Enclosure:
+    """Between the smallest and the largest value of all tokens."""
+    margin = _rounding_of_means(values, arithmetic)
+    low = values.low.min(axis=1, keepdims=True) - margin
+    high = values.high.max(axis=1, keepdims=True) + margin
+    shape = values.low.shape
+    return Enclosure(
+        np.broadcast_to(low, shape), np.broadcast_to(high, shape), np.broadcast_to(values.slack.max(1, keepdims=True), shape)
+    )
+
+
+def _rounding_of_means(values: Enclosure, arithmetic: Arithmetic) -> Array:
+    """How far float64 may push a mean out of the hull: exp, normalisation and sum cost a few ulps each."""
+    size = np.maximum(np.abs(values.low), np.abs(values.high)).max(axis=1, keepdims=True)
+    operations = 2 * values.low.shape[1] + 16
+    return up(operations * ULP * size) if arithmetic is Arithmetic.FLOAT64_AND_REAL else np.zeros_like(size)
+
+
+def _tilted_mean(query: Enclosure, keys: Enclosure, arithmetic: Arithmetic) -> Enclosure:
+    """Enclose T(q_j; k) for every query token j."""
+    result = _hull(keys, arithmetic)
+    ends = [result.low.copy(), result.high.copy(), result.slack.copy()]
+    for sign in (1.0, -1.0):
+        tilt, towards = (query, keys) if sign > 0 else (_mirrored(query), _mirrored(keys))
+        decided = tilt.low - tilt.slack > 0
+        if decided.any():
+            near = _near_maximum(tilt, towards, arithmetic)
+            near = near if sign > 0 else _mirrored(near)
+            for end, better in zip(ends, (near.low, near.high, near.slack), strict=True):
+                end[decided] = better[decided]
+    return Enclosure(*ends)
+
+
+def _mirrored(x: Enclosure) -> Enclosure:
+    return Enclosure(-x.high, -x.low, x.slack)
+
+
+def _near_maximum(tilt: Enclosure, keys: Enclosure, arithmetic: Arithmetic) -> Enclosure:
+    """T(q; k) for q > 0, by the bound above; entries with q <= 0 are not used by the caller."""
+    slack = keys.slack.max(axis=1, keepdims=True)
+    top_low, top_high = keys.low.max(axis=1, keepdims=True), keys.high.max(axis=1, keepdims=True)
+    # What every query shares: gaps of the keys below the winner, for float64 and (with the slack) for real arithmetic.
+    gap_low = np.maximum(top_low - keys.high, 0.0)
+    gap_high = up(top_high - keys.low)
+    sharpness = np.maximum(tilt.low - tilt.slack, SMALLEST)
+    losses = _largest_loss(
+        sharpness[..., None], np.maximum(gap_low - 2 * slack, 0.0)[:, None, :], up(gap_high + 2 * slack)[:, None, :]
+    )
+    loss = up(losses.sum(axis=-1))
+    shape = tilt.low.shape
+    low, high = np.broadcast_to(top_low, shape), np.broadcast_to(top_high, shape)
+    spread = up(slack + loss)
+    if arithmetic is Arithmetic.REAL:
+        return Enclosure(low, high, spread)
+    saturated = _is_saturated(tilt, keys, gap_low, gap_high)
+    drift = _drift(tilt, keys, gap_high) + _rounding_of_means(keys, arithmetic)
+    return Enclosure(
+        np.where(saturated, low, low - up(loss + drift)), np.where(saturated, high, high + drift), spread
+    )
+
+
+def _largest_loss(q: Array, gap_low: Array, gap_high: Array) -> Array:
+    """sup of g·e^{−q g} over gap_low <= g <= gap_high: the function rises until 1/q and falls afterwards."""
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
+        peak = 1 / q
+        at = np.where(gap_high <= peak, gap_high, np.maximum(gap_low, np.minimum(peak, gap_high)))
+        # The exponential is a few ulps off at most and may underflow: round up by far more than that.
+        power = np.exp(-q * at * (1 - 8 * ULP)) * (1 + 2.0**-40) + SMALLEST
+    return np.where(at == 0, 0.0, up(at * power))
+
+
+def _is_saturated(tilt: Enclosure, keys: Enclosure, gap_low: Array, gap_high: Array) -> Array:
+    """Whether float64 gives the losers weight exactly 0 and equal winners exactly equal weights, a power of two."""
+    size = np.maximum(np.abs(keys.low), np.abs(keys.high)).max(axis=1)[:, None, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        score_gap = tilt.low[..., None] * gap_low[:, None, :] - 8 * ULP * tilt.high[..., None] * size
+    wins = gap_high == 0
+    ties = wins.sum(axis=1)
+    settled = (wins[:, None, :] | (score_gap >= UNDERFLOW)).all(axis=-1)
+    return np.asarray(settled & np.isin(ties, 2 ** np.arange(32))[:, None])
+
+
+def _drift(tilt: Enclosure, keys: Enclosure, gap_high: Array) -> Array:
+    """How much float64 errors in the scores can move the mean: a score error e changes the odds by a factor e^{2e}."""
+    size = np.maximum(np.abs(keys.low), np.abs(keys.high)).max(axis=1, keepdims=True)
+    steepest = np.maximum(np.abs(tilt.low), np.abs(tilt.high))
+    with np.errstate(over="ignore", invalid="ignore"):
+        drift = up(gap_high.max(axis=1, keepdims=True) * np.expm1(8 * ULP * steepest * size))
+    return np.where(np.isnan(drift), np.inf, drift)
+
+
+def _is_pair(layer: AttentionLayer) -> bool:
+    """Whether two heads of size 1 differ in b_Q only and have opposite outputs: a selective shift."""
+    W_Q, W_K, W_V, W_O = layer.W_Q, layer.W_K, layer.W_V, layer.W_O
+    alike = len(W_Q) == 2 and W_Q.shape[1] == 1 and all(np.array_equal(w[0], w[1]) for w in (W_Q, W_K, W_V))
+    return alike and np.array_equal(W_V, W_K) and np.array_equal(W_O[0], -W_O[1])
+
+
+def _with_pair_bound(layer: AttentionLayer, x: Enclosure, result: Enclosure, arithmetic: Arithmetic) -> Enclosure:
+    """Use that the two heads of a pair are correlated, where the plain enclosure is not a point.
+
+    The pair adds W_O·(T(q; k) − T(q'; k)) with q − q' = b_Q − b_Q'. The derivative of T in q is the variance of k under the weights: it is
+    not negative, so the sign of the sum is known, and at most (range of k)²/4, so nearly equal keys are hardly moved.
+    """
+    keys = affine(layer.W_K[0], x[..., None, :])[..., 0]
+    query = affine(layer.W_Q[0], x[..., None, :], layer.b_Q[0])[..., 0]
+    k = keys.folded()
+    spread = up(k.high.max(axis=1, keepdims=True) - k.low.min(axis=1, keepdims=True))
+    tilt = float(layer.b_Q[0, 0] - layer.b_Q[1, 0])
+    with np.errstate(over="ignore", invalid="ignore"):
+        most = np.broadcast_to(up(abs(tilt) * (1 + 4 * ULP) * spread**2 / 4), x.low.shape[:2])
+    least = np.zeros_like(most)
+    if arithmetic is Arithmetic.FLOAT64_AND_REAL:
+        # Both heads round; so do their scores; so does adding them to x.
+        doubt = 2 * up(_drift(query, keys, np.broadcast_to(spread, keys.low.shape)) + 2 * _rounding_of_means(keys, arithmetic))
+        least, most = least - doubt, most + doubt
+    before, after = x.folded(), result.folded()
+    gain = np.sign(tilt) * layer.W_O[0, :, 0]
+    bound = stack(
+        [
+            affine(np.array([1.0, g]), stack([before[..., i], Enclosure.box(least, most)]))
+            for i, g in enumerate(gain)
+        ]
+    ).folded()
+    point = result.low == result.high
+    return Enclosure(
+        np.where(point, result.low, np.maximum(after.low, bound.low)),
+        np.where(point, result.high, np.minimum(after.high, bound.high)),
+        np.where(point, result.slack, 0.0),
+    )

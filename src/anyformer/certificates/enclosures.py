@@ -1,0 +1,126 @@
+"""Sets that hold what a network computes in real arithmetic and what it computes in float64, both at once.
+
+An `Enclosure` has two readings, entry by entry:
+
+- the float64 program's value lies in [low, high];
+- the real-arithmetic value lies in [low − slack, high + slack].
+
+The ends carry what is large and known, often a single float; the slack carries what is tiny beside it, such as the 10⁻³²⁰
+that a saturated softmax leaves to the losers. Folding that into the ends would round it up to an ulp of the ends.
+
+Rounding. Let a program add products in any order, fused or not. If all products are multiples of a power of two q and
+neither the positive nor the negative ones add up to more than 2⁵³q, every partial sum is a multiple of q below 2⁵³q: a
+float. Nothing rounds, and every order gives the same bits. Otherwise the error of k operations is at most
+k·u/(1 − k·u)·Σ|products| with u = 2⁻⁵³, and the ends move outwards by more than that. One rule covers both the program
+and this checker's own arithmetic.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from anyformer.networks.activations import Array
+
+ULP = 2.0**-52
+SMALLEST = 5e-324
+EXACT_INTEGERS = 2.0**53
+
+
+@dataclass(frozen=True, eq=False)
+class Enclosure:
+    """Float64 values within [low, high], real values within [low − slack, high + slack]."""
+
+    low: Array
+    high: Array
+    slack: Array
+
+    @classmethod
+    def box(cls, low: Array, high: Array) -> "Enclosure":
+        """A box with known ends."""
+        return cls(low, high, np.zeros(np.shape(low)))
+
+    def __getitem__(self, index: object) -> "Enclosure":
+        return Enclosure(self.low[index], self.high[index], self.slack[index])  # type: ignore[index]
+
+    def reshape(self, *shape: int) -> "Enclosure":
+        """The same entries in another shape."""
+        return Enclosure(self.low.reshape(shape), self.high.reshape(shape), self.slack.reshape(shape))
+
+    def folded(self) -> "Enclosure":
+        """The slack put inside the ends, rounded outwards."""
+        some = self.slack > 0
+        low = np.where(some, np.nextafter(self.low - self.slack, -np.inf), self.low)
+        high = np.where(some, np.nextafter(self.high + self.slack, np.inf), self.high)
+        return Enclosure.box(low, high)
+
+    def farthest_from(self, centre: Array) -> Array:
+        """How far a member may lie from `centre`; rounded up, infinite where nothing is known."""
+        with np.errstate(invalid="ignore"):
+            far = np.maximum(self.high - centre, centre - self.low)
+        return up(np.where(np.isnan(far), np.inf, np.maximum(far, 0.0)) + self.slack)
+
+
+def stack(parts: list[Enclosure]) -> Enclosure:
+    """Put enclosures of one shape side by side along a new last axis."""
+    return Enclosure(
+        np.stack([part.low for part in parts], axis=-1),
+        np.stack([part.high for part in parts], axis=-1),
+        np.stack([part.slack for part in parts], axis=-1),
+    )
+
+
+def up(x: Array) -> Array:
+    """A little more than a non-negative x: covers the few roundings that computing x took."""
+    return np.asarray(x * (1 + 8 * ULP))
+
+
+def low_bit(x: Array) -> Array:
+    """The largest power of two that x is a multiple of; infinity for 0, which is a multiple of all."""
+    mantissa, exponent = np.frexp(np.where(np.isfinite(x), x, 1.0))
+    digits = np.abs(mantissa * EXACT_INTEGERS).astype(np.int64)
+    lowest = (digits & -digits).astype(np.float64)
+    return np.where(x == 0, np.inf, np.ldexp(lowest, exponent - 53))
+
+
+def sum_of_products(weights: Array, x: Array) -> tuple[Array, Array]:
+    """Σ weights·x over the last axis, and by how much any float64 evaluation of it may be off: 0 where it is exact.
+
+    A zero weight drops its factor, even an infinite one.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        products = np.where(weights == 0, 0.0, weights * x)
+        positive = np.maximum(products, 0.0).sum(axis=-1)
+        negative = -np.minimum(products, 0.0).sum(axis=-1)
+        quantum = np.where(products == 0, np.inf, low_bit(weights) * low_bit(x)).min(axis=-1)
+        exact = (np.maximum(positive, negative) <= EXACT_INTEGERS * quantum) & np.isfinite(positive + negative)
+        operations = products.shape[-1] + 4
+        error = up(operations * (ULP * (positive + negative) + SMALLEST))
+        return products.sum(axis=-1), np.where(exact, 0.0, error)
+
+
+def affine(weights: Array, x: Enclosure, bias: Array | None = None) -> Enclosure:
+    """Enclose weights·x + bias over the last axis. The shapes are broadcast; the bias enters as one more product."""
+    if bias is not None:
+        weights, x = _with_bias(weights, x, bias)
+    slack = up(np.where(weights == 0, 0.0, np.abs(weights) * x.slack).sum(axis=-1))
+    lowest, error_below = sum_of_products(weights, np.where(weights >= 0, x.low, x.high))
+    if np.array_equal(x.low, x.high) and not error_below.any():
+        return Enclosure(lowest, lowest, slack)
+    highest, error_above = sum_of_products(weights, np.where(weights >= 0, x.high, x.low))
+    with np.errstate(invalid="ignore"):
+        low, high = lowest - error_below, highest + error_above
+    # ∞ − ∞ means that nothing is known on that side.
+    return Enclosure(np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high), slack)
+
+
+def _with_bias(weights: Array, x: Enclosure, bias: Array) -> tuple[Array, Enclosure]:
+    shape = np.broadcast_shapes(weights.shape, x.low.shape)
+    constant = np.broadcast_to(bias, shape[:-1])[..., None]
+
+    def extended(array: Array, last: Array) -> Array:
+        return np.concatenate([np.broadcast_to(array, shape), last], axis=-1)
+
+    longer = Enclosure(
+        extended(x.low, constant), extended(x.high, constant), extended(x.slack, np.zeros_like(constant))
+    )
+    return extended(weights, np.ones_like(constant)), longer

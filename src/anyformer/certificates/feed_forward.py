@@ -1,0 +1,190 @@
+"""Enclosing the output of feed-forward layers.
+
+A token only meets the layers that can be awake for it (`networks.runs`); each round takes every token to its own next layer. There:
+
+- *along one coordinate*: all units read one coordinate t, known as an interval. The output is a piecewise linear function of t,
+  so its range is attained at the ends and the kinks. Plain interval arithmetic would forget that the t in
+  X + W_2 ReLU(W_1 X) is the same t twice, and a cell would never be seen to collapse to a point;
+- *generic*: interval arithmetic, exact on points.
+"""
+
+import enum
+from dataclasses import dataclass
+
+import numpy as np
+
+from anyformer.certificates.enclosures import ULP, Enclosure, affine, stack, sum_of_products, up
+from anyformer.networks.activations import Array
+from anyformer.networks.layers import FeedForwardStage
+from anyformer.networks.runs import Run, runs
+
+
+class Arithmetic(enum.Enum):
+    """Whose values an enclosure must hold."""
+
+    FLOAT64_AND_REAL = "the float64 program and the network in real arithmetic"
+    REAL = "the network in real arithmetic"
+
+
+def enclose_feed_forward(stage: FeedForwardStage, x: Enclosure, arithmetic: Arithmetic) -> Enclosure:
+    """Enclose the stage's output for every token; x has shape (tokens, width)."""
+    x = Enclosure(x.low.copy(), x.high.copy(), x.slack.copy())
+    for run in runs(stage):
+        _walk(stage, run, x, arithmetic)
+    return x
+
+
+def _walk(stage: FeedForwardStage, run: Run, x: Enclosure, arithmetic: Arithmetic) -> None:
+    """Take every token through the layers of a run that may be awake for it; changes x in place."""
+    coordinate = _only_coordinate_read(stage, run)
+    tokens = np.arange(len(x.low))
+    layer = np.full(len(tokens), run.start)
+    while True:
+        here = x[tokens].folded()
+        low, high = run.reading(here.low, here.high)
+        layer = run.next_awake(layer, low, high)
+        tokens, layer = tokens[layer < run.stop], layer[layer < run.stop]
+        if not len(tokens):
+            return
+        units = _Layers(stage.W_1[layer], stage.b_1[layer], stage.W_2[layer], stage.b_2[layer])
+        part = _enclose(units, x[tokens], coordinate, arithmetic)
+        x.low[tokens], x.high[tokens], x.slack[tokens] = part.low, part.high, part.slack
+        layer = layer + 1
+
+
+@dataclass(frozen=True, eq=False)
+class _Layers:
+    """One layer per token: W_1 (tokens, units, width), b_1 (tokens, units), W_2 (tokens, width, units), b_2 (tokens, width)."""
+
+    W_1: Array
+    b_1: Array
+    W_2: Array
+    b_2: Array
+
+    def __getitem__(self, rows: Array) -> "_Layers":
+        return _Layers(self.W_1[rows], self.b_1[rows], self.W_2[rows], self.b_2[rows])
+
+
+def _enclose(units: _Layers, x: Enclosure, coordinate: int | None, arithmetic: Arithmetic) -> Enclosure:
+    if coordinate is None:
+        return _generic(units, x)
+    wide = x.low[:, coordinate] < x.high[:, coordinate]
+    if not wide.any():
+        return _generic(units, x)
+    result = Enclosure(np.empty_like(x.low), np.empty_like(x.low), np.empty_like(x.low))
+    for rows, part in (
+        (wide, _along(units[wide], coordinate, x[wide], arithmetic)),
+        (~wide, _generic(units[~wide], x[~wide])),
+    ):
+        result.low[rows], result.high[rows], result.slack[rows] = part.low, part.high, part.slack
+    return result
+
+
+def _generic(units: _Layers, x: Enclosure) -> Enclosure:
+    """Interval arithmetic, exact on points wherever float64 is."""
+    hidden = affine(units.W_1, x[:, None, :], units.b_1)
+    silent = hidden.high + hidden.slack <= 0
+    hidden = Enclosure(
+        np.maximum(hidden.low, 0.0), np.maximum(hidden.high, 0.0), np.where(silent, 0.0, hidden.slack)
+    )
+    outputs = []
+    for coordinate in range(x.low.shape[1]):
+        weights = units.W_2[:, coordinate]
+        terms = stack([x[:, coordinate], *(hidden[:, unit] for unit in range(weights.shape[1]))])
+        weights = np.concatenate([np.ones((len(weights), 1)), weights], axis=1)
+        outputs.append(affine(weights, terms, units.b_2[:, coordinate]))
+    return stack(outputs)
+
+
+def _only_coordinate_read(stage: FeedForwardStage, run: Run) -> int | None:
+    """The coordinate a run reads, if it is one and every kink can be computed without rounding."""
+    read = np.flatnonzero(run.direction)
+    if len(read) != 1:
+        return None
+    weights = stage.W_1[run.start : run.stop]
+    others = np.delete(weights, read[0], axis=2)
+    exact = (weights == 0) | (np.abs(np.frexp(weights)[0]) == 0.5)
+    return int(read[0]) if exact.all() and not others.any() else None
+
+
+def _along(units: _Layers, coordinate: int, x: Enclosure, arithmetic: Arithmetic) -> Enclosure:
+    """The range of layers all of whose units read one coordinate, known as an interval."""
+    x = x.folded()
+    t_low, t_high = x.low[:, coordinate], x.high[:, coordinate]
+    ranges = [_range(units, coordinate, output, t_low, t_high) for output in range(x.low.shape[1])]
+    low, high = (np.stack(ends, axis=1) for ends in zip(*ranges, strict=True))
+    if arithmetic is Arithmetic.FLOAT64_AND_REAL:
+        margin = _rounding_between(units, coordinate, t_low[:, None], t_high[:, None])
+        low, high = low - margin, high + margin
+    others = Enclosure.box(x.low.copy(), x.high.copy())
+    others.low[:, coordinate] = others.high[:, coordinate] = 0.0
+    return affine(np.ones(2), stack([Enclosure.box(low, high), others]))
+
+
+def _range(units: _Layers, coordinate: int, output: int, t_low: Array, t_high: Array) -> tuple[Array, Array]:
+    """Bounds of one output coordinate for t in [t_low, t_high], the other coordinates being 0.
+
+    Where the line beyond the outermost kink is flat, t may as well stop there: that spares the rounding of far ends, and
+    makes an unbounded interval bounded. Otherwise an infinite end means an infinite range.
+    """
+    slopes = units.W_1[:, :, coordinate]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kinks = np.where(slopes == 0, np.nan, -units.b_1 / slopes)
+    for side, outermost in ((1.0, np.nanmax(kinks, axis=1)), (-1.0, np.nanmin(kinks, axis=1))):
+        growth, error = _growth(units, coordinate, output, side)
+        flat = (growth == 0) & (error == 0)
+        stop = np.minimum if side > 0 else np.maximum
+        t_low, t_high = (np.where(flat, stop(t, outermost), t) for t in (t_low, t_high))
+    spots = np.clip(np.where(np.isnan(kinks), t_low[:, None], kinks), t_low[:, None], t_high[:, None])
+    spots = np.concatenate([t_low[:, None], t_high[:, None], spots], axis=1)
+    low, high = _values_at(units, coordinate, output, np.where(np.isfinite(spots), spots, 0.0))
+    for side, endless in ((1.0, t_high == np.inf), (-1.0, t_low == -np.inf)):
+        growth, error = _growth(units, coordinate, output, side)
+        high = np.where(endless & (side * growth + error > 0), np.inf, high)
+        low = np.where(endless & (side * growth - error < 0), -np.inf, low)
+    return low, high
+
+
+def _growth(units: _Layers, coordinate: int, output: int, side: float) -> tuple[Array, Array]:
+    """The slope of an output coordinate beyond the outermost kink on one side, and how far rounding may have moved it."""
+    slopes = units.W_1[:, :, coordinate]
+    alive = np.where(side * slopes > 0, units.W_2[:, output], 0.0)
+    residual = np.full((len(slopes), 1), float(output == coordinate))
+    return sum_of_products(
+        np.concatenate([residual, alive], axis=1), np.concatenate([np.ones_like(residual), slopes], axis=1)
+    )
+
+
+def _values_at(units: _Layers, coordinate: int, output: int, spots: Array) -> tuple[Array, Array]:
+    """The least and the greatest value of an output coordinate over some values of one coordinate, the others being 0."""
+    tokens, count = spots.shape
+    points = np.zeros((tokens * count, units.b_2.shape[1]))
+    points[:, coordinate] = spots.ravel()
+    values = _generic(units[np.repeat(np.arange(tokens), count)], Enclosure.box(points, points))[:, output]
+    values = values.reshape(tokens, count)
+    return values.low.min(axis=1), values.high.max(axis=1)
+
+
+def _rounding_between(units: _Layers, coordinate: int, t_low: Array, t_high: Array) -> Array:
+    """By how much the float64 program may leave the range at inputs between the ends and the kinks.
+
+    By nothing if one unit alone is awake and its input w·t + b is exact, by Sterbenz' lemma (|b|/2 <= |w·t| <= 2|b|, opposite
+    signs) or because b = 0, and so is its product with a power of two W_2: then only the last addition rounds, and
+    rounding is monotone, so it cannot leave a range whose ends are floats.
+    """
+    slopes, biases, W_2, b_2 = units.W_1[:, :, coordinate], units.b_1, units.W_2, units.b_2
+    reach = np.maximum(np.abs(t_low), np.abs(t_high))
+    parts = np.abs(slopes) * reach + np.abs(biases)
+    operations = slopes.shape[1] + 4
+    margin = up(operations * ULP * (reach + (np.abs(W_2) * parts[:, None, :]).sum(axis=2) + np.abs(b_2)))
+    ends = np.stack([slopes * t_low, slopes * t_high])
+    awake = (ends + biases > 0).any(axis=0) & (W_2 != 0).any(axis=1)
+    opposite = (np.sign(ends) == -np.sign(biases)).all(axis=0)
+    near = (np.abs(ends) >= np.abs(biases) / 2).all(axis=0) & (np.abs(ends) <= np.abs(biases) * 2).all(axis=0)
+    alone = (awake.sum(axis=1) <= 1) & (~awake | (biases == 0) | (opposite & near)).all(axis=1)
+    plain = (W_2 == 0) | (np.abs(np.frexp(W_2)[0]) == 0.5)
+    exact_products = (~awake[:, None, :] | plain).all(axis=2)
+    moved = np.arange(b_2.shape[1]) == coordinate
+    untouched = (W_2 == 0).all(axis=2) & (b_2 == 0)
+    exact = alone[:, None] & exact_products & moved & (b_2 == 0)
+    return np.where(exact | (untouched & ~moved), 0.0, margin)

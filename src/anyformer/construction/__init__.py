@@ -1,0 +1,1 @@
+"""Building it: plan, quantise, contextual map, value map, soften."""

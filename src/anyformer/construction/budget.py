@@ -1,0 +1,76 @@
+"""The error budget: how fine the cells, how steep the ramps, how many bits for the outputs.
+
+The tolerance is met if the p-th powers of the parts stay within its p-th power. The ramps get a fixed small share, since their measure
+costs nothing but bits; the rest is for the cells, and the coarsest grid that keeps to it wins.
+"""
+
+import itertools
+import math
+
+import numpy as np
+
+from anyformer.construction.drafts import power_of_two_above, power_of_two_below
+from anyformer.construction.lattice import Integers, Lattice
+from anyformer.networks.activations import Array
+from anyformer.targets.target import Target
+
+RAMP_SHARE = 2.0**-10
+MANY = 200_000
+
+
+def reach_of(target: Target) -> float:
+    """A bound on |f|: its values at the centres of coarse cells plus what the modulus allows from there."""
+    per_axis = max(1, int(4096 ** (1 / (target.tokens * target.width))))
+    sides = (target.domain.highs(target.width) - target.domain.lows(target.width)) / per_axis
+    spots = itertools.product(range(per_axis), repeat=target.tokens * target.width)
+    cells = np.array(list(spots), dtype=np.float64).reshape(-1, target.tokens, target.width)
+    values = target(target.domain.lows(target.width) + (cells + 0.5) * sides)
+    half = np.broadcast_to(sides / 2, (target.tokens, target.width))
+    return float(np.abs(values).max() + target.modulus.largest_deviation(half).max())
+
+
+def coinciding_codes(lattice: Lattice) -> tuple[Integers, Array]:
+    """All sequences with two equal columns up to order, and how many rearrangements each stands for."""
+    shorter = list(itertools.combinations_with_replacement(range(lattice.columns), lattice.tokens - 1))
+    stems = np.array(shorter, dtype=np.int64)
+    doubled = [np.column_stack([stems, stems[:, j]]) for j in range(lattice.tokens - 1)]
+    rows = np.unique(np.sort(np.concatenate(doubled), axis=1), axis=0)
+    orders = np.full(len(rows), math.factorial(lattice.tokens))
+    run = np.ones(len(rows), dtype=np.int64)
+    for j in range(1, lattice.tokens):
+        run = np.where(rows[:, j] == rows[:, j - 1], run + 1, 1)
+        orders //= run
+    return rows, orders.astype(np.float64)
+
+
+def coincidence_power(target: Target, lattice: Lattice, deviation: Array, reach: float, p: float) -> float:
+    """∫ of (|f| + deviation)^p over the cells where two tokens share a cell, all sent to 0; zero with positions."""
+    if lattice.has_positions:
+        return 0.0
+    volume = lattice.cell_width ** (lattice.tokens * lattice.width)
+    count = math.comb(lattice.columns + lattice.tokens - 1, lattice.tokens) - lattice.sequences
+    if count <= MANY:
+        codes, orders = coinciding_codes(lattice)
+        losses = (np.abs(target(lattice.centres(codes))) + deviation) ** p
+        return float((losses.sum(axis=(1, 2)) * orders).sum() * volume)
+    sequences = lattice.columns**lattice.tokens - lattice.sequences * math.factorial(lattice.tokens)
+    return float(sequences * volume * ((reach + deviation) ** p).sum())
+
+
+def ramp_width(lattice: Lattice, tolerance: float, p: float, reach: float, bound: float) -> float:
+    """The widest ramp (a power of two) whose walls cost at most their share of tolerance^p.
+
+    Walls have measure at most tokens·Σ_i counts[i]·ramp (twice that where both ends of a cell are trimmed), in units of the other
+    sides; on them the error is at most reach + bound in each of tokens·width entries.
+    """
+    sides = np.array(lattice.highs) - np.array(lattice.lows)
+    volume = float(np.prod(sides)) ** lattice.tokens
+    walls = 2 * lattice.tokens * sum(n / side for n, side in zip(lattice.counts, sides, strict=True)) * volume
+    height = lattice.tokens * lattice.width * (reach + bound) ** p
+    allowed = RAMP_SHARE * tolerance**p / (walls * height)
+    return power_of_two_below(min(allowed, lattice.cell_width / 4)) if allowed > 0 else 0.0
+
+
+def narrowest_ramp(lattice: Lattice) -> float:
+    """Sums of grid values, ramps and their steep slopes stay exact while entry/ramp has at most 51 bits."""
+    return power_of_two_above(lattice.largest_entry) * 2.0**-51

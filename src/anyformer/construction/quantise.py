@@ -1,0 +1,62 @@
+"""Step 1: every entry of a token falls to the lower end of its cell. Feed-forward only."""
+
+import math
+
+import numpy as np
+
+from anyformer.construction.drafts import Draft, power_of_two_above
+from anyformer.construction.lattice import Lattice
+from anyformer.construction.rowwise import clamp_rows, rowwise_stage
+from anyformer.networks.activations import pieces, step
+from anyformer.networks.layers import FeedForwardStage
+
+
+def quantise(lattice: Lattice, ramp: float) -> list[Draft]:
+    """Z += e_i φ(e_iᵀZ − kδ) with φ(t) = −t on [0, δ) and 0 elsewhere, for every coordinate i and level k.
+
+    Levels go **downwards**: an entry that a layer must leave alone either lies below it, where all ReLUs are exactly 0,
+    or has been quantised before, so that its sums are exact. Upwards, entries still waiting above would be rounded.
+    """
+    delta = lattice.cell_width
+    fall = pieces((0.0, delta), (0, 0), (-1, 0), (0, 0))
+    levels = [
+        (i, float(slot + k) * delta)
+        for i, n in enumerate(lattice.counts)
+        for slot in reversed(lattice.slot_cells[:, i])
+        for k in reversed(range(n))
+    ]
+    rows, thresholds = zip(*levels, strict=True)
+    return [Draft(rowwise_stage("quantise", lattice.width, rows, thresholds, fall), ramp)]
+
+
+def to_origin(lattice: Lattice) -> list[Draft]:
+    """Move the low end of the domain to 0. With positions the encoding does it."""
+    if lattice.has_positions or not any(lattice.lows):
+        return []
+    width = lattice.width
+    zeros = np.zeros((1, 1, width))
+    shift = FeedForwardStage("to origin", zeros, zeros[..., 0], zeros.swapaxes(1, 2), -np.array([lattice.lows]), step())
+    return [Draft(shift, 1.0)]
+
+
+def mark_outside(lattice: Lattice, ramp: float, mark: float) -> list[Draft]:
+    """Send every entry outside the support to exactly `mark`, far above all grid values.
+
+    Three moves: clamp to just around the support, add about 1.5·mark to what is outside, clamp to mark. The first is a ladder,
+    since a float64 x − (x − c) is c only while x is below 2⁵³c; the last makes all marks the same bits.
+    """
+    if not lattice.is_guarded:
+        return []
+    width, side = lattice.width, [n * lattice.cell_width for n in lattice.counts]
+    bound = 2 * power_of_two_above(max(side))
+    rows = range(width)
+    # Each coordinate has its own side, and all layers of a stage share one activation: one stage per coordinate.
+    raised = [
+        Draft(
+            rowwise_stage("mark outside", width, [i], [0.0], pieces((0.0, side[i]), (0, 1.5 * mark), (0, 0), (0, 1.5 * mark))),
+            ramp,
+        )
+        for i in rows
+    ]
+    lowered = rowwise_stage("level marks", width, rows, [0.0] * width, pieces((mark,), (0, 0), (-1, mark)))
+    return [clamp_rows("clamp input", width, bound, reach=math.inf), *raised, Draft(lowered, ramp)]

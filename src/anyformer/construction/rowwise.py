@@ -1,0 +1,59 @@
+"""Feed-forward stages that work on one coordinate a layer."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from anyformer.construction.drafts import Draft
+from anyformer.networks.activations import PiecewiseLinear, pieces
+from anyformer.networks.layers import FeedForwardStage
+
+# Clamping x to c is exact to one ulp of x, so one rung may reach this much above the next before the error is a fraction of c.
+LADDER_RATIO = 2.0**45
+
+
+def rowwise_stage(
+    name: str, width: int, rows: Sequence[int], thresholds: Sequence[float], activation: PiecewiseLinear
+) -> FeedForwardStage:
+    """Layers z_i += activation(z_i − threshold), for the given coordinates i and thresholds in turn."""
+    layers = np.arange(len(rows))
+    W_1 = np.zeros((len(rows), 1, width))
+    W_1[layers, 0, list(rows)] = 1.0
+    b_1 = -np.array(thresholds, dtype=np.float64)[:, None]
+    return FeedForwardStage(name, W_1, b_1, W_1.swapaxes(1, 2), np.zeros((len(rows), width)), activation)
+
+
+def clamp_rows(name: str, width: int, bound: float, reach: float) -> Draft:
+    """Clamp every coordinate to [−bound, bound], in float64 too for whatever is below `reach`; all powers of two."""
+    rungs = [bound, bound]
+    while rungs[-1] * LADDER_RATIO < reach:
+        rungs.append(rungs[-1] * LADDER_RATIO)
+    rungs.reverse()
+    # One activation for all rungs: clamp z/rung to [−1, 1].
+    clamp = pieces((-1.0, 1.0), (-1, -1), (0, 0), (-1, 1))
+    stage = rowwise_stage(name, width, list(range(width)) * len(rungs), [0.0] * width * len(rungs), clamp)
+    scale = np.repeat(rungs, width)[:, None, None]
+    scaled = FeedForwardStage(name, stage.W_1 / scale, stage.b_1, stage.W_2 * scale, stage.b_2, clamp)
+    return Draft(scaled, 1.0)
+
+
+def vanish(name: str, width: int, threshold: float, others: float) -> list[Draft]:
+    """Send a token to exactly 0 in every coordinate if its first coordinate is at least `threshold`.
+
+    The other coordinates of any token must be below others/2 or be free to vanish. They are first raised to others or more, then
+    whatever is that high falls to 0: −z from there on. Between half the threshold and the threshold lies the ramp.
+    """
+    drafts = []
+    if width > 1:
+        W_1, W_2 = np.zeros((1, 1, width)), np.full((1, width, 1), 1.5 * others)
+        W_1[0, 0, 0], W_2[0, 0, 0] = 1.0, 0.0
+        mark = pieces((threshold,), (0, 0), (0, 1))
+        raised = FeedForwardStage(f"{name}: mark", W_1, np.zeros((1, 1)), W_2, np.zeros((1, width)), mark)
+        drafts.append(Draft(raised, threshold / 2))
+        drafts.append(Draft(_falling(f"{name}: others", width, range(1, width), others), others / 2))
+    return [*drafts, Draft(_falling(name, width, [0], threshold), threshold / 2)]
+
+
+def _falling(name: str, width: int, rows: Sequence[int], threshold: float) -> FeedForwardStage:
+    fall = pieces((threshold,), (0, 0), (-1, 0))
+    return rowwise_stage(name, width, rows, [0.0] * len(rows), fall)

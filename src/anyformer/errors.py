@@ -1,0 +1,28 @@
+"""Every exception of the package; a leaf that imports nothing.
+
+Messages say what must hold, what was got, and what to do.
+"""
+
+
+class AnyformerError(Exception):
+    """Whatever goes wrong that a user can mend."""
+
+
+class NetworkError(AnyformerError):
+    """A network whose arrays do not fit together."""
+
+
+class TargetError(AnyformerError):
+    """A function that is not what was declared: shape, finiteness, symmetry or modulus."""
+
+
+class PlanError(AnyformerError):
+    """A construction that is too large or needs more bits than float64 has."""
+
+
+class CertificateError(AnyformerError):
+    """A certificate that cannot be read or does not speak of the network at hand."""
+
+
+class ModelFileError(AnyformerError):
+    """A model folder that is incomplete, inconsistent or damaged."""

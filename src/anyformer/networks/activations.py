@@ -1,0 +1,92 @@
+"""What stands between two matrices: how scores become weights, and how hidden units respond.
+
+The *soft* class is `Softmax` and `ReLU`, what Transformers have. The *hard* class is `Hardmax` and `PiecewiseLinear`
+with at most three pieces, the proof's device. Each is a value; a stage holds one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyformer.errors import NetworkError
+
+Array: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """Weights proportional to exp(score)."""
+
+    def __call__(self, scores: Array) -> Array:
+        """Turn scores into weights along the last axis."""
+        powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class Hardmax:
+    """All weight on the largest score; ties share it equally."""
+
+    def __call__(self, scores: Array) -> Array:
+        """Turn scores into weights along the last axis."""
+        winners = (scores == scores.max(axis=-1, keepdims=True)).astype(np.float64)
+        return np.asarray(winners / winners.sum(axis=-1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class ReLU:
+    """max(t, 0)."""
+
+    def __call__(self, t: Array) -> Array:
+        """Apply to every entry."""
+        return np.maximum(t, 0.0)
+
+
+@dataclass(frozen=True)
+class PiecewiseLinear:
+    """Up to three linear pieces, jumps allowed, at least one piece constant.
+
+    Piece k is `slopes[k] * t + intercepts[k]` on [breaks[k-1], breaks[k]): closed on the left.
+    """
+
+    breaks: tuple[float, ...]
+    slopes: tuple[float, ...]
+    intercepts: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        pieces = len(self.slopes)
+        if not (len(self.intercepts) == pieces == len(self.breaks) + 1 <= 3):
+            raise NetworkError(
+                f"an activation has at most three pieces and one break between neighbours; "
+                f"got {len(self.breaks)} breaks, {pieces} slopes, {len(self.intercepts)} intercepts"
+            )
+        if any(left >= right for left, right in zip(self.breaks, self.breaks[1:], strict=False)):
+            raise NetworkError(f"the breaks of an activation must increase; got {self.breaks}")
+        if 0.0 not in self.slopes:
+            raise NetworkError(f"at least one piece of an activation must be constant; got slopes {self.slopes}")
+
+    def __call__(self, t: Array) -> Array:
+        """Apply to every entry."""
+        piece = np.searchsorted(np.array(self.breaks), t, side="right")
+        return np.asarray(np.array(self.slopes)[piece] * t + np.array(self.intercepts)[piece])
+
+    def piece(self, k: int, t: float) -> float:
+        """Piece k, continued to any t."""
+        return self.slopes[k] * t + self.intercepts[k]
+
+
+Weighting: TypeAlias = Softmax | Hardmax
+Activation: TypeAlias = ReLU | PiecewiseLinear
+
+
+def step(height: float = 1.0) -> PiecewiseLinear:
+    """0 below 0, `height` from 0 on."""
+    return PiecewiseLinear(breaks=(0.0,), slopes=(0.0, 0.0), intercepts=(0.0, height))
+
+
+def pieces(breaks: Sequence[float], *lines: tuple[float, float]) -> PiecewiseLinear:
+    """Write an activation as its breaks and the (slope, intercept) of each piece."""
+    return PiecewiseLinear(tuple(breaks), tuple(line[0] for line in lines), tuple(line[1] for line in lines))

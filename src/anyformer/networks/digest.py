@@ -1,0 +1,25 @@
+"""A fingerprint of a network: changes when any weight, shape, name or order does."""
+
+import hashlib
+import json
+
+from anyformer.networks.layers import weights
+from anyformer.networks.network import Network
+
+
+def digest(network: Network) -> str:
+    """SHA-256 over the network's structure and the bits of its weights."""
+    structure = {
+        "tokens": network.tokens,
+        "width": network.width,
+        "shape": [network.shape.heads, network.shape.head_size, network.shape.hidden_size],
+        "stages": [[stage.name, stage.kind, len(stage)] for stage in network.stages],
+        "positions": network.positional_encoding is not None,
+    }
+    sha = hashlib.sha256(json.dumps(structure, sort_keys=True).encode())
+    for stage in network.stages:
+        for array in weights(stage).values():
+            sha.update(array.astype("<f8").tobytes())
+    if network.positional_encoding is not None:
+        sha.update(network.positional_encoding.astype("<f8").tobytes())
+    return sha.hexdigest()

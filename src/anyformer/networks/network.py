@@ -1,0 +1,107 @@
+"""A whole network: stages, and the positions added to the input if it has any."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from anyformer.errors import NetworkError
+from anyformer.networks.activations import Array, ReLU, Softmax
+from anyformer.networks.layers import (
+    AttentionLayer,
+    AttentionStage,
+    Block,
+    BlockShape,
+    FeedForwardLayer,
+    FeedForwardStage,
+    Stage,
+    idle_attention,
+    idle_feed_forward,
+    layers,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A Transformer on sequences of `tokens` columns of `width` numbers: positions, then the stages in order."""
+
+    tokens: int
+    width: int
+    shape: BlockShape
+    stages: tuple[Stage, ...]
+    positional_encoding: Array | None = None
+
+    def __post_init__(self) -> None:
+        for stage in self.stages:
+            _check_stage(stage, self.shape, self.width)
+        if self.positional_encoding is not None:
+            encoding = np.array(self.positional_encoding, dtype=np.float64)
+            if encoding.shape != (self.tokens, self.width) or not np.isfinite(encoding).all():
+                raise NetworkError(
+                    f"positional_encoding must be finite and of shape (tokens, width) = "
+                    f"({self.tokens}, {self.width}); got shape {encoding.shape}"
+                )
+            encoding.setflags(write=False)
+            object.__setattr__(self, "positional_encoding", encoding)
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether only softmax and ReLU occur: a real Transformer."""
+        return all(
+            isinstance(stage.weighting, Softmax)
+            if isinstance(stage, AttentionStage)
+            else isinstance(stage.activation, ReLU)
+            for stage in self.stages
+        )
+
+    @property
+    def layer_count(self) -> int:
+        """Layers of both kinds."""
+        return sum(len(stage) for stage in self.stages)
+
+    @property
+    def attention_layer_count(self) -> int:
+        """Layers that mix tokens."""
+        return sum(len(stage) for stage in self.stages if isinstance(stage, AttentionStage))
+
+    @property
+    def parameter_count(self) -> int:
+        """Numbers stored: the weights of every layer, and the positions."""
+        attention = self.attention_layer_count
+        positions = 0 if self.positional_encoding is None else self.positional_encoding.size
+        return (
+            attention * self.shape.attention_parameters(self.width)
+            + (self.layer_count - attention) * self.shape.feed_forward_parameters(self.width)
+            + positions
+        )
+
+    def blocks(self) -> Iterator[Block]:
+        """The network as blocks of T^{h,m,r}: each attention layer with the feed-forward layer after it, if there is one.
+
+        A layer that stands alone is completed by a partner that changes nothing.
+        """
+        waiting: AttentionLayer | None = None
+        for layer in layers(self.stages):
+            if isinstance(layer, FeedForwardLayer):
+                yield Block(waiting or idle_attention(self.shape, self.width), layer)
+                waiting = None
+            else:
+                if waiting is not None:
+                    yield Block(waiting, idle_feed_forward(self.shape, self.width))
+                waiting = layer
+        if waiting is not None:
+            yield Block(waiting, idle_feed_forward(self.shape, self.width))
+
+
+def _check_stage(stage: Stage, shape: BlockShape, width: int) -> None:
+    wanted = {"width": width}
+    if isinstance(stage, FeedForwardStage):
+        wanted |= {"hidden_size": shape.hidden_size}
+    else:
+        wanted |= {"heads": shape.heads, "head_size": shape.head_size}
+    for axis, size in wanted.items():
+        if stage.sizes[axis] != size:
+            raise NetworkError(
+                f"stage {stage.name!r} has {axis} {stage.sizes[axis]}, but the network's is {size}; "
+                f"pad it with zeros or give the network that shape"
+            )

@@ -1,0 +1,138 @@
+"""Which feed-forward layers can touch a token: long runs of layers that look in one direction, searched instead of walked.
+
+A ReLU layer none of whose units is positive adds b_2 and nothing else. Where consecutive layers all read the same direction
+w·x, layer l is asleep for every token with floor[l] <= w·x <= ceiling[l]. `Run.next_awake` finds, for many tokens at once, the next layer
+that is not, by descending a tree of minima: no order of the thresholds is assumed. All of it is derived from the weights.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyformer.networks.activations import Array
+from anyformer.networks.layers import FeedForwardStage
+
+Integers = NDArray[np.int64]
+
+# Thresholds move inwards by this, relatively: more than rounding in b/a, in w·x and in a·w·x + b can amount to together.
+CAUTION = 2.0**-46
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Layers start..stop−1 of a stage, all reading `direction`; asleep between floor and ceiling."""
+
+    start: int
+    stop: int
+    direction: Array
+    ceilings: "_FirstBelow"
+    floors: "_FirstBelow"
+
+    def next_awake(self, layer: Integers, low: Array, high: Array) -> Integers:
+        """The first layer at or after `layer` that may be awake for w·x in [low, high]; `stop` if there is none."""
+        return np.minimum(
+            self.ceilings.first(layer - self.start, high), self.floors.first(layer - self.start, -low)
+        ) + self.start
+
+    def reading(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """Bounds of w·x for boxes of tokens (…, width), rounded outwards."""
+        w = self.direction
+        used = np.flatnonzero(w)
+        with np.errstate(invalid="ignore", over="ignore"):
+            below = np.where(w > 0, low, high)[..., used] * w[used]
+            above = np.where(w > 0, high, low)[..., used] * w[used]
+            least = below.sum(axis=-1) - CAUTION * np.abs(below).sum(axis=-1)
+            most = above.sum(axis=-1) + CAUTION * np.abs(above).sum(axis=-1)
+        return np.where(np.isnan(least), -np.inf, least), np.where(np.isnan(most), np.inf, most)
+
+
+class _FirstBelow:
+    """Finds the first index from a start on whose threshold is below a value: a heap-ordered tree of minima."""
+
+    def __init__(self, thresholds: Array) -> None:
+        self.count = len(thresholds)
+        self.size = 1 << max(self.count - 1, 0).bit_length()
+        self.tree = np.full(2 * self.size, np.inf)
+        self.tree[self.size : self.size + self.count] = thresholds
+        for node in range(self.size.bit_length() - 2, -1, -1):
+            level = slice(1 << node, 2 << node)
+            self.tree[level] = self.tree[2 << node : 4 << node].reshape(-1, 2).min(axis=1)
+
+    def first(self, start: Integers, value: Array) -> Integers:
+        """For each start and value the smallest index >= start with threshold < value, or `count`."""
+        node = np.where(start < self.count, start + self.size, 0)
+        searching = np.flatnonzero(node)
+        while len(searching):
+            searching = searching[self.tree[node[searching]] >= value[searching]]
+            # The node to the right, as high up as it goes; a power of two means past the end of the tree.
+            right = node[searching] + 1
+            right //= right & -right
+            node[searching] = np.where(right == 1, 0, right)
+            searching = searching[right > 1]
+        return self._leaf(node, value)
+
+    def _leaf(self, node: Integers, value: Array) -> Integers:
+        inner = np.flatnonzero((node > 0) & (node < self.size))
+        while len(inner):
+            left = 2 * node[inner]
+            node[inner] = np.where(self.tree[left] < value[inner], left, left + 1)
+            inner = inner[node[inner] < self.size]
+        return np.where(node == 0, self.count, node - self.size)
+
+
+def runs(stage: FeedForwardStage) -> list[Run]:
+    """Split a ReLU stage into runs of layers that read one direction."""
+    units = _Units.of(stage)
+    borders = [0, *(np.flatnonzero(units.direction_changes) + 1).tolist(), len(stage)]
+    return [units.run(start, stop) for start, stop in zip(borders, borders[1:], strict=False)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Units:
+    """Per layer a direction w, and per unit the factor a with W_1 = a·w (NaN if there is none)."""
+
+    directions: Array
+    factors: Array
+    biases: Array
+    audible: NDArray[np.bool_]
+    shifts: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, stage: FeedForwardStage) -> "_Units":
+        audible = (stage.W_2 != 0).any(axis=1)
+        W_1 = np.where(audible[:, :, None], stage.W_1, 0.0)
+        directions = _first_nonzero_row(W_1)
+        pivot = np.abs(directions).argmax(axis=1)
+        layers = np.arange(len(stage))
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            factors = W_1[layers, :, pivot] / directions[layers, pivot][:, None]
+            parallel = (W_1 == factors[:, :, None] * directions[:, None, :]).all(axis=2)
+        factors = np.where((W_1 == 0).all(axis=2), 0.0, np.where(parallel, factors, np.nan))
+        return cls(directions, factors, stage.b_1, audible, (stage.b_2 != 0).any(axis=1))
+
+    @property
+    def direction_changes(self) -> NDArray[np.bool_]:
+        return np.asarray((self.directions[1:] != self.directions[:-1]).any(axis=1))
+
+    def run(self, start: int, stop: int) -> Run:
+        a, b = self.factors[start:stop], self.biases[start:stop]
+        heard = self.audible[start:stop]
+        threshold = -b / np.where((a == 0) | np.isnan(a), 1.0, a)
+        cautious = CAUTION * np.abs(threshold)
+        ceiling = np.where(heard & (a > 0), threshold - cautious, np.inf)
+        floor = np.where(heard & (a < 0), threshold + cautious, -np.inf)
+        # Constant units that are on, units with a direction of their own and layers with b_2 are always awake.
+        always = (heard & (((a == 0) & (b > 0)) | np.isnan(a))).any(axis=1) | self.shifts[start:stop]
+        ceilings = np.where(always, -np.inf, ceiling.min(axis=1))
+        floors = floor.max(axis=1)
+        return Run(start, stop, self.directions[start], _FirstBelow(ceilings), _FirstBelow(-floors))
+
+
+def _first_nonzero_row(W_1: Array) -> Array:
+    used = (W_1 != 0).any(axis=2)
+    rows = W_1[np.arange(len(W_1)), used.argmax(axis=1)]
+    # The sign is a matter of taste, and one choice keeps runs together.
+    pivot = rows[np.arange(len(rows)), np.abs(rows).argmax(axis=1)]
+    scale = np.where(pivot == 0, 1.0, np.ldexp(np.sign(pivot), np.frexp(pivot)[1] - 1))
+    return np.asarray(rows / scale[:, None])

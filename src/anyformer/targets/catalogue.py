@@ -1,0 +1,88 @@
+"""The ready-made targets by their names on the command line."""
+
+import difflib
+import inspect
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from anyformer.errors import TargetError
+from anyformer.targets.attention_layer import attention
+from anyformer.targets.equivariant import bump, centre, centroid_distance, mean_scale, power_sums, softmax
+from anyformer.targets.positional import copy_first, cumulative_mean, moving_average, reverse, running_maximum, sort
+from anyformer.targets.target import Target
+
+CATALOGUE: Final[Mapping[str, Callable[..., Target]]] = MappingProxyType(
+    {
+        "mean-scale": mean_scale,
+        "softmax": softmax,
+        "attention": attention,
+        "centre": centre,
+        "centroid-distance": centroid_distance,
+        "bump": bump,
+        "power-sums": power_sums,
+        "sort": sort,
+        "reverse": reverse,
+        "running-maximum": running_maximum,
+        "cumulative-mean": cumulative_mean,
+        "moving-average": moving_average,
+        "copy-first": copy_first,
+    }
+)
+
+
+def ready_made(name: str, tokens: int, width: int = 1, **parameters: Any) -> Target:
+    """The target of this name.
+
+    >>> ready_made("softmax", tokens=3, sharpness=5.0).parameters["sharpness"]
+    5.0
+
+    Args:
+        name: a key of CATALOGUE.
+        tokens: the length of the sequences, at least 2.
+        width: the size of a token, at least 1.
+        **parameters: what the constructor of this target takes besides.
+
+    Returns:
+        The target; `ready_made(t.name, t.tokens, t.width, **t.parameters) == t`.
+    """
+    if name not in CATALOGUE:
+        raise TargetError(
+            f"a ready-made target must be one of {', '.join(CATALOGUE)}; got {name!r}.{_suggestion(name)}"
+            " For your own function give path/to/file.py:function."
+        )
+    taken = [key for key in inspect.signature(CATALOGUE[name]).parameters if key not in ("tokens", "width")]
+    for parameter in parameters:
+        if parameter not in taken:
+            raise TargetError(
+                f"the target {name!r} must get no parameters but {', '.join(taken) or 'tokens and width'};"
+                f" got {parameter!r}. Leave it out."
+            )
+    return CATALOGUE[name](tokens, width, **parameters)
+
+
+def is_ready_made(target: Target) -> bool:
+    """Whether the catalogue rebuilds this very target from its name, sizes and parameters.
+
+    A name alone does not say so: anybody may call a function of their own "softmax".
+    """
+    if target.name not in CATALOGUE:
+        return False
+    try:
+        return ready_made(target.name, target.tokens, target.width, **target.parameters) == target
+    except TargetError:
+        return False
+
+
+def descriptions() -> dict[str, str]:
+    """One line about every ready-made target, by name.
+
+    >>> descriptions()["reverse"]
+    'The tokens in the opposite order.'
+    """
+    return {name: (inspect.getdoc(constructor) or "").partition("\n")[0] for name, constructor in CATALOGUE.items()}
+
+
+def _suggestion(name: str) -> str:
+    close = difflib.get_close_matches(name, CATALOGUE, n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""

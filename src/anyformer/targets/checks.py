@@ -1,0 +1,135 @@
+"""A battery for anybody's target: as far as samples tell, does it keep what it declares?"""
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyformer.errors import TargetError
+from anyformer.targets import samples as sampled
+from anyformer.targets.arrays import Array, shown
+from anyformer.targets.domains import CompactSupport
+from anyformer.targets.sizes import whole_number
+from anyformer.targets.target import Symmetry, Target
+
+_RANDOM_PERMUTATIONS = 8
+
+
+def check_target(target: Target, samples: int = 256, seed: int = 0) -> None:
+    """Raise TargetError if the target is caught breaking what it declares; silence is evidence, not proof.
+
+    Args:
+        target: what is put to the test.
+        samples: how many random points of the domain are tried, besides its centre and corners.
+        seed: of the random points; the same seed gives the same points.
+
+    Example:
+        >>> from anyformer.targets.equivariant import softmax
+        >>> check_target(softmax(tokens=3))
+    """
+    rng = np.random.default_rng(seed)
+    points = sampled.inside(target, whole_number("samples", samples, least=1), rng)
+    outputs = target(points)
+    _check_repeatable(target, points, outputs)
+    if target.vectorised:
+        _check_batch(target, points, outputs)
+    if target.symmetry is Symmetry.EQUIVARIANT:
+        _check_equivariance(target, points, outputs, rng)
+    _check_modulus(target, points, rng)
+    if isinstance(target.domain, CompactSupport):
+        _check_support(target, points, rng)
+
+
+def _check_repeatable(target: Target, points: Array, outputs: Array) -> None:
+    again = target(points)
+    if (at := _first(~_agree(target, again, outputs))) is not None:
+        raise TargetError(
+            f"The target {target.name!r} must depend on its input alone. At the input {shown(points[at])}"
+            f" it returned first {shown(outputs[at])}, then {shown(again[at])}."
+            " Take randomness and state out of it."
+        )
+
+
+def _check_batch(target: Target, points: Array, outputs: Array) -> None:
+    for index, x in enumerate(points):
+        alone = target(x)
+        if not _agree(target, alone, outputs[index]).all():
+            raise TargetError(
+                f"The target {target.name!r} must treat the elements of a batch apart. The input {shown(x)} gives"
+                f" {shown(alone)} alone and {shown(outputs[index])} in a batch of {len(points)}."
+                " Keep it from mixing axis 0, or, if it takes one (tokens, width) array, declare vectorised=False."
+            )
+
+
+def _check_equivariance(target: Target, points: Array, outputs: Array, rng: np.random.Generator) -> None:
+    for permutation in _permutations(target.tokens, rng):
+        permuted, expected = target(points[:, permutation]), outputs[:, permutation]
+        if (at := _first(~_agree(target, permuted, expected))) is not None:
+            raise TargetError(
+                f"The target {target.name!r} must be permutation equivariant: permuting the tokens of the input must"
+                f" permute those of the output alike. For X = {shown(points[at])} and the token order {permutation},"
+                f" f(X permuted) = {shown(permuted[at])} but f(X) permuted = {shown(expected[at])}."
+                " Ask for positions: --positions on the command line, symmetry=Symmetry.NONE in Python."
+            )
+
+
+def _permutations(tokens: int, rng: np.random.Generator) -> Iterator[list[int]]:
+    """All of them while they are few; then the neighbour swaps, which generate all, and some random ones."""
+    if tokens <= 4:
+        yield from map(list, itertools.permutations(range(tokens)))
+        return
+    for token in range(tokens - 1):
+        yield [*range(token), token + 1, token, *range(token + 2, tokens)]
+    for _ in range(_RANDOM_PERMUTATIONS):
+        yield rng.permutation(tokens).tolist()
+
+
+def _check_modulus(target: Target, points: Array, rng: np.random.Generator) -> None:
+    for first, second in sampled.pairs(target, points, rng):
+        before, after = target(first), target(second)
+        change, allowed = np.abs(after - before), target.modulus.largest_deviation(np.abs(second - first))
+        excess = change - allowed - _rounding(target, before, after)
+        if excess.max() > 0:
+            worst, token, coordinate = (int(i) for i in np.unravel_index(excess.argmax(), excess.shape))
+            raise TargetError(
+                f"The target {target.name!r} must not change faster than its modulus says."
+                f" From X = {shown(first[worst])} to Y = {shown(second[worst])} its output at token {token},"
+                f" coordinate {coordinate} changes by {change[worst, token, coordinate]:.6g}, and the modulus allows"
+                f" {allowed[worst, token, coordinate]:.6g}. Declare a larger constant."
+            )
+
+
+def _check_support(target: Target, points: Array, rng: np.random.Generator) -> None:
+    faces = sampled.boundary(target, points, rng)
+    on_faces = target(faces)
+    _check_zero(target, "on the boundary of", faces, on_faces, ~_agree(target, on_faces, np.zeros_like(on_faces)))
+    beyond = sampled.outside(target, points, rng)
+    outputs = target(beyond)
+    # Beyond the box the error is an integral over an infinite volume, so that no rounding is small enough.
+    _check_zero(target, "outside", beyond, outputs, outputs != 0)
+
+
+def _check_zero(target: Target, place: str, points: Array, outputs: Array, wrong: NDArray[np.bool_]) -> None:
+    if (at := _first(wrong)) is not None:
+        raise TargetError(
+            f"The target {target.name!r} with compact support must be 0 on the boundary of its box and outside."
+            f" At the input {shown(points[at])}, {place} the box, it is {shown(outputs[at])}."
+            " Widen the support, make the function vanish, or use a Box as the domain."
+        )
+
+
+def _agree(target: Target, one: Array, other: Array) -> NDArray[np.bool_]:
+    """Where two evaluations of the same number differ by no more than their own rounding errors."""
+    agree: NDArray[np.bool_] = np.abs(one - other) <= _rounding(target, one, other)
+    return agree
+
+
+def _rounding(target: Target, one: Array, other: Array) -> Array:
+    return 2 * target.evaluation_error * (1 + np.maximum(np.abs(one), np.abs(other)))
+
+
+def _first(wrong: NDArray[np.bool_]) -> int | None:
+    """The first element of the batch with a wrong entry."""
+    elements = np.flatnonzero(wrong.any(axis=(1, 2)))
+    return int(elements[0]) if elements.size else None

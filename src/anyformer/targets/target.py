@@ -1,0 +1,122 @@
+"""What is asked for: a function on sequences with its domain, symmetry and modulus of continuity."""
+
+import enum
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from anyformer.errors import TargetError
+from anyformer.targets.arrays import Array
+from anyformer.targets.domains import Box, Domain
+from anyformer.targets.evaluation import evaluate_batch, evaluate_each
+from anyformer.targets.moduli import Lipschitz, Modulus
+from anyformer.targets.sizes import whole_number
+
+UNIT_CUBE: Final = Box(low=0.0, high=1.0)
+
+
+class Symmetry(enum.Enum):
+    """What permuting the tokens of the input does to the output."""
+
+    EQUIVARIANT = "permutation equivariant"
+    NONE = "none: the network gets positions"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A function on sequences, and what is declared about it. Ready-made ones compare equal when they are the same.
+
+    >>> double = Target(lambda x: 2 * x, tokens=2, width=1, modulus=Lipschitz(2.0), name="double")
+    >>> double([[0.25], [1.0]]).tolist()
+    [[0.5], [2.0]]
+    """
+
+    function: Callable[[Array], Any]
+    """(batch, tokens, width) to the same shape; (tokens, width) to the same shape when not vectorised."""
+    tokens: int
+    width: int
+    modulus: Modulus
+    name: str
+    domain: Domain = UNIT_CUBE
+    symmetry: Symmetry = Symmetry.EQUIVARIANT
+    vectorised: bool = True
+    parameters: Mapping[str, float | int] = field(default_factory=dict, hash=False)
+    """What the catalogue needs, besides the sizes, to rebuild a ready-made target."""
+    evaluation_error: float = 2.0**-40
+    """Bounds the rounding error of the function's own float64 evaluation, relative to 1 + |f|."""
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise TargetError(f"a target's function must be callable; got {self.function!r}. Give a function.")
+        object.__setattr__(self, "tokens", whole_number("tokens", self.tokens, least=2))
+        object.__setattr__(self, "width", whole_number("width", self.width, least=1))
+        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+        if not 0 <= self.evaluation_error < math.inf:
+            raise TargetError(f"evaluation_error must be finite and not negative; got {self.evaluation_error}.")
+        # Domain and modulus know whether they speak of this width and these tokens.
+        self.domain.lows(self.width)
+        self.domain.highs(self.width)
+        self.modulus.largest_deviation(np.zeros((self.tokens, self.width)))
+
+    def __call__(self, x: ArrayLike) -> Array:
+        """The function at `x`, (batch, tokens, width) or (tokens, width), as a new float64 array of the same shape."""
+        inputs = self._inputs(x)
+        evaluate = evaluate_batch if self.vectorised else evaluate_each
+        batch = inputs.reshape(-1, self.tokens, self.width)
+        return evaluate(self.function, batch, self.name).reshape(inputs.shape)
+
+    def _inputs(self, x: ArrayLike) -> Array:
+        sizes = (self.tokens, self.width)
+        try:
+            inputs = np.asarray(x, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise TargetError(
+                f"the input of {self.name!r} must be numbers of shape (batch, *{sizes}); got {x!r}."
+            ) from error
+        if inputs.ndim not in (2, 3) or inputs.shape[-2:] != sizes:
+            raise TargetError(
+                f"the input of {self.name!r} must have shape {sizes} or (batch, *{sizes}); got {inputs.shape}."
+                " Reshape it."
+            )
+        return inputs
+
+
+def target(
+    function: Callable[[Array], Any],
+    *,
+    tokens: int,
+    lipschitz: float | Modulus,
+    width: int = 1,
+    domain: Domain = UNIT_CUBE,
+    symmetry: Symmetry = Symmetry.EQUIVARIANT,
+    name: str | None = None,
+    vectorised: bool = True,
+) -> Target:
+    """A target from your own function.
+
+    >>> def halve(x):
+    ...     return x / 2
+    >>> target(halve, tokens=3, lipschitz=0.5).name
+    'halve'
+
+    Args:
+        function: takes a (batch, tokens, width) array and returns one of the same shape.
+        tokens: the length of the sequences, at least 2.
+        lipschitz: a constant L with |f_a(X) − f_a(Y)| ≤ L · max_b |X_b − Y_b| for every output entry a, or a modulus.
+        width: the size of a token.
+        domain: where the function is to be approximated; the unit cube unless told otherwise.
+        symmetry: `Symmetry.NONE` for a function that depends on the order of its tokens.
+        name: stands in messages and files; the function's own name unless told otherwise.
+        vectorised: False if the function takes one (tokens, width) array.
+
+    Returns:
+        The target; `check_target` puts its claims to the test.
+    """
+    modulus = lipschitz if isinstance(lipschitz, Modulus) else Lipschitz(lipschitz)
+    name = getattr(function, "__name__", type(function).__name__) if name is None else name
+    return Target(function, tokens, width, modulus, name, domain, symmetry, vectorised)

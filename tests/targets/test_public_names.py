@@ -1,0 +1,42 @@
+import ast
+import doctest
+import importlib
+import pkgutil
+from pathlib import Path
+
+import pytest
+
+from anyformer import targets
+
+MODULES = [module.name for module in pkgutil.iter_modules(targets.__path__)]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstring_examples_run(name):
+    failures, _ = doctest.testmod(importlib.import_module(f"anyformer.targets.{name}"))
+    assert failures == 0
+
+
+def test_there_are_examples_to_run():
+    modules = [importlib.import_module(f"anyformer.targets.{name}") for name in MODULES]
+    assert sum(doctest.testmod(module).attempted for module in modules) >= 10
+
+
+def test_the_list_of_public_names_is_true():
+    assert sorted(targets.__all__) == sorted(set(targets.__all__))
+    for name in targets.__all__:
+        assert hasattr(targets, name)
+    assert targets.softmax(tokens=3).name == "softmax"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_imports_only_numpy_the_standard_library_errors_and_this_folder(name):
+    import sys
+
+    source = Path(importlib.import_module(f"anyformer.targets.{name}").__file__).read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            imported = [node.module] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+            for module in imported:
+                ours = module == "anyformer.errors" or module.startswith("anyformer.targets")
+                assert ours or module.split(".")[0] in {"numpy", *sys.stdlib_module_names}, module
