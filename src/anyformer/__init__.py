@@ -1,1 +1,34 @@
-"""placeholder"""
+"""anyformer: any continuous sequence function as a Transformer, with a proof of its error. No training.
+
+>>> import anyformer as af
+>>> built = af.construct(af.targets.mean_scale(tokens=2), tolerance=0.2)
+>>> built([[0.1], [0.9]]).shape
+(2, 1)
+"""
+
+from anyformer import targets
+from anyformer.certificates import Certificate, Verdict, check_contextual_map, verify
+from anyformer.construction import plan
+from anyformer.errors import AnyformerError
+from anyformer.model import Model, construct, load
+from anyformer.networks import Network, evaluate
+from anyformer.targets import Target, target
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AnyformerError",
+    "Certificate",
+    "Model",
+    "Network",
+    "Target",
+    "Verdict",
+    "check_contextual_map",
+    "construct",
+    "evaluate",
+    "load",
+    "plan",
+    "target",
+    "targets",
+    "verify",
+]

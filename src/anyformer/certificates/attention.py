@@ -55,7 +55,9 @@ def _hull(values: Enclosure, arithmetic: Arithmetic) -> Enclosure:
     high = values.high.max(axis=1, keepdims=True) + margin
     shape = values.low.shape
     return Enclosure(
-        np.broadcast_to(low, shape), np.broadcast_to(high, shape), np.broadcast_to(values.slack.max(1, keepdims=True), shape)
+        np.broadcast_to(low, shape),
+        np.broadcast_to(high, shape),
+        np.broadcast_to(values.slack.max(1, keepdims=True), shape),
     )
 
 
@@ -104,9 +106,7 @@ def _near_maximum(tilt: Enclosure, keys: Enclosure, arithmetic: Arithmetic) -> E
         return Enclosure(low, high, spread)
     saturated = _is_saturated(tilt, keys, gap_low, gap_high)
     drift = _drift(tilt, keys, gap_high) + _rounding_of_means(keys, arithmetic)
-    return Enclosure(
-        np.where(saturated, low, low - up(loss + drift)), np.where(saturated, high, high + drift), spread
-    )
+    return Enclosure(np.where(saturated, low, low - up(loss + drift)), np.where(saturated, high, high + drift), spread)
 
 
 def _largest_loss(q: Array, gap_low: Array, gap_high: Array) -> Array:
@@ -162,15 +162,14 @@ def _with_pair_bound(layer: AttentionLayer, x: Enclosure, result: Enclosure, ari
     least = np.zeros_like(most)
     if arithmetic is Arithmetic.FLOAT64_AND_REAL:
         # Both heads round; so do their scores; so does adding them to x.
-        doubt = 2 * up(_drift(query, keys, np.broadcast_to(spread, keys.low.shape)) + 2 * _rounding_of_means(keys, arithmetic))
+        doubt = 2 * up(
+            _drift(query, keys, np.broadcast_to(spread, keys.low.shape)) + 2 * _rounding_of_means(keys, arithmetic)
+        )
         least, most = least - doubt, most + doubt
     before, after = x.folded(), result.folded()
     gain = np.sign(tilt) * layer.W_O[0, :, 0]
     bound = stack(
-        [
-            affine(np.array([1.0, g]), stack([before[..., i], Enclosure.box(least, most)]))
-            for i, g in enumerate(gain)
-        ]
+        [affine(np.array([1.0, g]), stack([before[..., i], Enclosure.box(least, most)])) for i, g in enumerate(gain)]
     ).folded()
     point = result.low == result.high
     return Enclosure(

@@ -114,9 +114,7 @@ class _Sums:
         self._add_lower(outputs, f, deviation + doubt, volume, centre, p)
         self._add_range(f, doubt, half)
 
-    def _add_lower(
-        self, outputs: Enclosure, f: Array, doubt: Array, volume: Array, centre: Array, p: float
-    ) -> None:
+    def _add_lower(self, outputs: Enclosure, f: Array, doubt: Array, volume: Array, centre: Array, p: float) -> None:
         """By the reverse triangle inequality: where g is surely far from f(c), the error is surely large."""
         gap = np.maximum(np.maximum(outputs.low - f, f - outputs.high) - outputs.slack - doubt, 0.0)
         surely = volume * (gap**p).sum(axis=(1, 2)) / INFLATION

@@ -84,9 +84,7 @@ def _generic(units: _Layers, x: Enclosure) -> Enclosure:
     """Interval arithmetic, exact on points wherever float64 is."""
     hidden = affine(units.W_1, x[:, None, :], units.b_1)
     silent = hidden.high + hidden.slack <= 0
-    hidden = Enclosure(
-        np.maximum(hidden.low, 0.0), np.maximum(hidden.high, 0.0), np.where(silent, 0.0, hidden.slack)
-    )
+    hidden = Enclosure(np.maximum(hidden.low, 0.0), np.maximum(hidden.high, 0.0), np.where(silent, 0.0, hidden.slack))
     outputs = []
     for coordinate in range(x.low.shape[1]):
         weights = units.W_2[:, coordinate]

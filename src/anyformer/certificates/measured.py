@@ -41,9 +41,7 @@ def measure_error(
     mean = float(np.mean(integrals))
     half = float(t.ppf((1 + CONFIDENCE) / 2, REPLICATES - 1) * np.std(integrals, ddof=1) / np.sqrt(REPLICATES))
     low_end, high_end = max(mean - half, 0.0), mean + half
-    return MeasuredError(
-        mean ** (1 / p), low_end ** (1 / p), high_end ** (1 / p), REPLICATES * samples_per_replicate
-    )
+    return MeasuredError(mean ** (1 / p), low_end ** (1 / p), high_end ** (1 / p), REPLICATES * samples_per_replicate)
 
 
 def _region(target: Target) -> tuple[Array, Array]:

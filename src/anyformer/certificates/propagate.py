@@ -14,7 +14,10 @@ Progress = Callable[[int], None]
 
 
 def propagate(
-    network: Network, x: Enclosure, arithmetic: Arithmetic = Arithmetic.FLOAT64_AND_REAL, progress: Progress | None = None
+    network: Network,
+    x: Enclosure,
+    arithmetic: Arithmetic = Arithmetic.FLOAT64_AND_REAL,
+    progress: Progress | None = None,
 ) -> Enclosure:
     """Enclose the network's output on each of the given boxes of inputs, of shape (batch, tokens, width)."""
     if network.positional_encoding is not None:
@@ -24,9 +27,7 @@ def propagate(
     return x
 
 
-def propagate_stage(
-    stage: Stage, x: Enclosure, arithmetic: Arithmetic, progress: Progress | None = None
-) -> Enclosure:
+def propagate_stage(stage: Stage, x: Enclosure, arithmetic: Arithmetic, progress: Progress | None = None) -> Enclosure:
     """Enclose the output of one stage."""
     if isinstance(stage, AttentionStage):
         for k in range(len(stage)):

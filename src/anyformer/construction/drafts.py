@@ -67,7 +67,9 @@ def relu_units(activation: PiecewiseLinear, ramp: float) -> list[Unit]:
 
     Ramps lie on the side of the zero piece, so that whatever the activation leaves alone beyond a jump stays exactly alone.
     """
-    zero = next(k for k, line in enumerate(zip(activation.slopes, activation.intercepts, strict=True)) if line == (0, 0))
+    zero = next(
+        k for k, line in enumerate(zip(activation.slopes, activation.intercepts, strict=True)) if line == (0, 0)
+    )
     rightwards = [(k - 1, k, activation.breaks[k - 1]) for k in range(zero + 1, len(activation.slopes))]
     leftwards = [(k + 1, k, activation.breaks[k]) for k in range(zero - 1, -1, -1)]
     units = []

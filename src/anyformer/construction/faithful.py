@@ -7,7 +7,7 @@ import numpy as np
 from anyformer.construction import budget
 from anyformer.construction.drafts import Draft, power_of_two_above
 from anyformer.construction.lattice import Lattice
-from anyformer.construction.plan import ErrorSplit, Plan, PlannedStage
+from anyformer.construction.plans import ErrorSplit, Plan, PlannedStage
 from anyformer.construction.quantise import mark_outside, quantise, to_origin
 from anyformer.construction.rowwise import LADDER_RATIO, clamp_rows, vanish
 from anyformer.construction.selective_shift import broadcast_gain, context_ids, largest_shifted, selective_shifts

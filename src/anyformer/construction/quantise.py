@@ -53,7 +53,9 @@ def mark_outside(lattice: Lattice, ramp: float, mark: float) -> list[Draft]:
     # Each coordinate has its own side, and all layers of a stage share one activation: one stage per coordinate.
     raised = [
         Draft(
-            rowwise_stage("mark outside", width, [i], [0.0], pieces((0.0, side[i]), (0, 1.5 * mark), (0, 0), (0, 1.5 * mark))),
+            rowwise_stage(
+                "mark outside", width, [i], [0.0], pieces((0.0, side[i]), (0, 1.5 * mark), (0, 0), (0, 1.5 * mark))
+            ),
             ramp,
         )
         for i in rows

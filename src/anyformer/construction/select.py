@@ -5,17 +5,18 @@ from dataclasses import replace
 
 from anyformer.construction import faithful
 from anyformer.construction.budget import narrowest_ramp
-from anyformer.construction.plan import MAX_LAYERS, Plan
+from anyformer.construction.plans import MAX_LAYERS, Plan
 from anyformer.errors import PlanError
 from anyformer.targets.domains import CompactSupport
 from anyformer.targets.target import Symmetry, Target
 
 METHODS = {faithful.NAME: faithful}
+DEFAULT_METHOD = faithful.NAME
 OUTPUT_BITS = 53
 
 
 def plan(
-    target: Target, tolerance: float, p: float = 2.0, method: str = faithful.NAME, max_layers: int = MAX_LAYERS
+    target: Target, tolerance: float, p: float = 2.0, method: str = DEFAULT_METHOD, max_layers: int = MAX_LAYERS
 ) -> Plan:
     """Decide every size of the construction without building it; refuse what would not fit.
 
@@ -91,9 +92,13 @@ def _refusal(candidate: Plan, trouble: str, best: Plan | None) -> str:
         )
     if candidate.lattice.tokens > 2:
         fewer = replace(candidate.lattice, tokens=candidate.lattice.tokens - 1)
-        lines.append(f"  - {fewer.tokens} tokens: about {fewer.tokens * fewer.sequences:,} layers at the same cell width;")
+        lines.append(
+            f"  - {fewer.tokens} tokens: about {fewer.tokens * fewer.sequences:,} layers at the same cell width;"
+        )
     others = [name for name in METHODS if name != candidate.method]
-    lines.append(f"  - another method: {', '.join(others)}." if others else "  - a higher limit on the layers (--max-layers).")
+    lines.append(
+        f"  - another method: {', '.join(others)}." if others else "  - a higher limit on the layers (--max-layers)."
+    )
     return "\n".join(lines)
 
 

@@ -30,7 +30,9 @@ def as_sequences(x: ArrayLike, tokens: int, width: int) -> Array:
             f"sequences must have shape (batch, tokens, width) = (batch, {tokens}, {width}); got {array.shape}"
         )
     if not np.isfinite(array).all():
-        raise NetworkError(f"sequences must be finite; batch element {int(np.argwhere(~np.isfinite(array))[0][0])} is not")
+        raise NetworkError(
+            f"sequences must be finite; batch element {int(np.argwhere(~np.isfinite(array))[0][0])} is not"
+        )
     return array
 
 

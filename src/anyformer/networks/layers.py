@@ -61,9 +61,7 @@ class _Weights:
     sizes: dict[str, int] = field(init=False, repr=False)
 
 
-def _check_axes(
-    owner: str, name: str, axes: tuple[str, ...], shape: tuple[int, ...], sizes: dict[str, int]
-) -> None:
+def _check_axes(owner: str, name: str, axes: tuple[str, ...], shape: tuple[int, ...], sizes: dict[str, int]) -> None:
     wanted = f"[{', '.join(axes)}]"
     if len(shape) != len(axes):
         raise NetworkError(f"{name} of {owner} must have the axes {wanted}; got an array of shape {shape}")

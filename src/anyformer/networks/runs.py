@@ -31,9 +31,10 @@ class Run:
 
     def next_awake(self, layer: Integers, low: Array, high: Array) -> Integers:
         """The first layer at or after `layer` that may be awake for w·x in [low, high]; `stop` if there is none."""
-        return np.minimum(
-            self.ceilings.first(layer - self.start, high), self.floors.first(layer - self.start, -low)
-        ) + self.start
+        return (
+            np.minimum(self.ceilings.first(layer - self.start, high), self.floors.first(layer - self.start, -low))
+            + self.start
+        )
 
     def reading(self, low: Array, high: Array) -> tuple[Array, Array]:
         """Bounds of w·x for boxes of tokens (…, width), rounded outwards."""

@@ -1,0 +1,22 @@
+"""What counts as proof: enclosures, cells, the certificate and the independent checker. Never imports construction."""
+
+from anyformer.certificates.bound import ErrorBound, derive_bound
+from anyformer.certificates.cells import Grid
+from anyformer.certificates.certificate import Certificate
+from anyformer.certificates.checker import Verdict, Verification, verify
+from anyformer.certificates.contextual_map import ContextualMapReport, check_contextual_map
+from anyformer.certificates.measured import MeasuredError, measure_error
+
+__all__ = [
+    "Certificate",
+    "ContextualMapReport",
+    "ErrorBound",
+    "Grid",
+    "MeasuredError",
+    "Verdict",
+    "Verification",
+    "check_contextual_map",
+    "derive_bound",
+    "measure_error",
+    "verify",
+]

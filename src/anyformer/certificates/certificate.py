@@ -1,0 +1,146 @@
+"""The certificate: what is claimed of a network, term by term, in a JSON file whose floats lose no bit."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from anyformer.certificates.bound import ErrorBound
+from anyformer.certificates.cells import Grid
+from anyformer.certificates.declaration import Declaration
+from anyformer.certificates.measured import MeasuredError
+from anyformer.errors import CertificateError
+
+FORMAT = "anyformer-certificate-1"
+KIND = "given the declared modulus"
+TERMS = ("variation", "coincidence", "mismatch", "rest", "rest_volume")
+ASSUMPTIONS = (
+    "The target obeys its declared modulus of continuity and symmetry; both are tested on samples, not proved.",
+    "The target's own float64 evaluation is off by at most evaluation_error times 1 + |f|.",
+    "The bound holds for the network in real arithmetic, everywhere. On the cells (all of the domain but rest_volume) it also holds for "
+    "its float64 evaluation with the sums in any order, if exp(0) is 1 and exp is 0 below −746.",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """A claim d_p(f, g) <= certified_error <= tolerance about the network with this digest, and what its proof rests on."""
+
+    target: Declaration
+    p: float
+    tolerance: float
+    certified_error: float
+    terms: Mapping[str, float]
+    grid: Grid
+    weights_digest: str
+    measured: MeasuredError
+    construction: Mapping[str, Any]
+    """How it was built: for readers, never used in the proof."""
+
+    @property
+    def is_within_tolerance(self) -> bool:
+        """Whether the error stated is at most the tolerance."""
+        return self.certified_error <= self.tolerance
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object; floats as hexadecimal strings."""
+        return {
+            "format": FORMAT,
+            "kind": KIND,
+            "claim": f"d_p(f, g) <= {self.certified_error:.6g} in L^{self.p:g}",
+            "target": self.target.to_json(),
+            "p": self.p.hex(),
+            "tolerance": self.tolerance.hex(),
+            "certified_error": self.certified_error.hex(),
+            "terms": {name: self.terms[name].hex() for name in TERMS},
+            "measured": {
+                "error": self.measured.error.hex(),
+                "low": self.measured.low.hex(),
+                "high": self.measured.high.hex(),
+                "samples": self.measured.samples,
+            },
+            "weights_digest": self.weights_digest,
+            "construction": dict(self.construction),
+            "assumptions": list(ASSUMPTIONS),
+            "grid": [
+                {"low": [float(v).hex() for v in low], "high": [float(v).hex() for v in high]}
+                for low, high in zip(self.grid.lows, self.grid.highs, strict=True)
+            ],
+        }
+
+
+def terms_of(bound: ErrorBound) -> dict[str, float]:
+    """The named terms of a bound."""
+    return {name: float(getattr(bound, name)) for name in TERMS}
+
+
+def certificate_from_json(text: str) -> Certificate:
+    """Read a certificate; every fault is reported by the field it is in."""
+    try:
+        data = json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise CertificateError(f"the certificate is not JSON: {error}") from error
+    reader = _Reader(data)
+    if reader.text("format") != FORMAT:
+        raise CertificateError(f"the certificate's format must be {FORMAT!r}; got {reader.text('format')!r}")
+    terms, measured = reader.inner("terms"), reader.inner("measured")
+    return Certificate(
+        target=Declaration.from_json(reader.field("target", dict)),
+        p=reader.number("p"),
+        tolerance=reader.number("tolerance"),
+        certified_error=reader.number("certified_error"),
+        terms={name: terms.number(name) for name in TERMS},
+        grid=_grid(reader.field("grid", list)),
+        weights_digest=reader.text("weights_digest"),
+        measured=MeasuredError(
+            measured.number("error"), measured.number("low"), measured.number("high"), measured.field("samples", int)
+        ),
+        construction=reader.field("construction", dict),
+    )
+
+
+def _grid(rows: list[Any]) -> Grid:
+    ends = []
+    for index, row in enumerate(rows):
+        reader = _Reader(row, f"grid[{index}].")
+        ends.append([np.array([reader.parse(v, side) for v in reader.field(side, list)]) for side in ("low", "high")])
+    return Grid(tuple(low for low, _ in ends), tuple(high for _, high in ends))
+
+
+class _Reader:
+    """Typed access to a JSON object that names the field at fault."""
+
+    def __init__(self, data: object, path: str = "") -> None:
+        if not isinstance(data, dict):
+            raise CertificateError(f"the certificate's {path.rstrip('.') or 'top level'} must be a JSON object")
+        self.data, self.path = data, path
+
+    def field(self, name: str, kind: type) -> Any:
+        value = self.data.get(name)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            got = "nothing" if name not in self.data else type(value).__name__
+            raise CertificateError(f"the certificate's field {self.path}{name} must be a {kind.__name__}; got {got}")
+        return value
+
+    def text(self, name: str) -> str:
+        return str(self.field(name, str))
+
+    def inner(self, name: str) -> "_Reader":
+        return _Reader(self.field(name, dict), f"{self.path}{name}.")
+
+    def number(self, name: str) -> float:
+        return self.parse(self.field(name, str), name)
+
+    def parse(self, value: object, name: str) -> float:
+        try:
+            number = float.fromhex(value) if isinstance(value, str) else math.nan
+        except (ValueError, OverflowError):
+            number = math.nan
+        if not math.isfinite(number):
+            raise CertificateError(
+                f"the certificate's field {self.path}{name} must be a finite float as float.hex() writes it; got {value!r}"
+            )
+        return number

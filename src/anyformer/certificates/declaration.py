@@ -1,0 +1,124 @@
+"""What a certificate says of its target: enough to find a ready-made one, never enough to run code."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from anyformer.errors import CertificateError, TargetError
+from anyformer.targets.catalogue import CATALOGUE, ready_made
+from anyformer.targets.domains import Domain, domain_from_json
+from anyformer.targets.moduli import Modulus, modulus_from_json
+from anyformer.targets.target import Symmetry, Target
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A target without its function."""
+
+    name: str
+    is_ready_made: bool
+    parameters: Mapping[str, float | int]
+    tokens: int
+    width: int
+    symmetry: Symmetry
+    domain: Domain
+    modulus: Modulus
+    evaluation_error: float
+
+    @classmethod
+    def of(cls, target: Target) -> "Declaration":
+        """What a target declares. It counts as ready-made if the catalogue gives this very target, positions aside."""
+        return cls(
+            target.name,
+            _is_from_catalogue(target),
+            dict(target.parameters),
+            target.tokens,
+            target.width,
+            target.symmetry,
+            target.domain,
+            target.modulus,
+            target.evaluation_error,
+        )
+
+    def target(self, function: Callable[..., Any] | None = None, vectorised: bool = True) -> Target:
+        """The target itself: from the catalogue, or from the user's function with what was declared of it."""
+        if function is not None:
+            return Target(
+                function,
+                self.tokens,
+                self.width,
+                self.modulus,
+                self.name,
+                self.domain,
+                self.symmetry,
+                vectorised,
+                evaluation_error=self.evaluation_error,
+            )
+        if not self.is_ready_made:
+            raise CertificateError(
+                f"the target {self.name!r} is somebody's own function, and a model never makes us import code; "
+                f"name it again: --target path/to/file.py:function on the command line, target=… in Python"
+            )
+        try:
+            # Domain and modulus are the catalogue's, whatever the file says; the symmetry claimed is tested by the checker.
+            return replace(ready_made(self.name, self.tokens, self.width, **self.parameters), symmetry=self.symmetry)
+        except TargetError as error:
+            raise CertificateError(f"the certificate names a ready-made target that does not exist: {error}") from error
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object; floats as hexadecimal strings."""
+        return {
+            "name": self.name,
+            "ready_made": self.is_ready_made,
+            "parameters": {
+                key: value.hex() if isinstance(value, float) else value for key, value in self.parameters.items()
+            },
+            "tokens": self.tokens,
+            "width": self.width,
+            "symmetry": self.symmetry.name.lower(),
+            "domain": self.domain.to_json(),
+            "modulus": self.modulus.to_json(),
+            "evaluation_error": self.evaluation_error.hex(),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Declaration":
+        """Read what `to_json` wrote."""
+        try:
+            return cls(
+                name=str(data["name"]),
+                is_ready_made=data["ready_made"] is True,
+                parameters={key: _number(value) for key, value in data["parameters"].items()},
+                tokens=_whole(data["tokens"]),
+                width=_whole(data["width"]),
+                symmetry=Symmetry[data["symmetry"].upper()],
+                domain=domain_from_json(data["domain"]),
+                modulus=modulus_from_json(data["modulus"]),
+                evaluation_error=_number(data["evaluation_error"]),
+            )
+        except KeyError as error:
+            raise CertificateError(f"the certificate's target has no usable field {error}") from error
+        except (TypeError, ValueError, AttributeError, OverflowError, TargetError) as error:
+            raise CertificateError(f"the certificate's target cannot be read: {error}") from error
+
+
+def _is_from_catalogue(target: Target) -> bool:
+    if target.name not in CATALOGUE:
+        return False
+    try:
+        original = ready_made(target.name, target.tokens, target.width, **target.parameters)
+    except TargetError:
+        return False
+    return replace(original, symmetry=target.symmetry) == target
+
+
+def _number(value: object) -> Any:
+    if isinstance(value, str):
+        return float.fromhex(value)
+    return _whole(value)
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(f"expected a whole number, got {value!r}")
+    return value

@@ -1,0 +1,117 @@
+"""The spine in one place: target → plan → network → proof → run → take away."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from anyformer.certificates.bound import derive_bound
+from anyformer.certificates.certificate import Certificate, terms_of
+from anyformer.certificates.checker import Verification, verify
+from anyformer.certificates.declaration import Declaration
+from anyformer.certificates.measured import measure_error
+from anyformer.construction.assemble import Construction, build
+from anyformer.construction.plans import MAX_LAYERS
+from anyformer.construction.select import DEFAULT_METHOD, plan
+from anyformer.errors import CertificateError
+from anyformer.exports.folder import load_folder, save_folder
+from anyformer.networks.activations import Array
+from anyformer.networks.digest import digest
+from anyformer.networks.network import Network
+from anyformer.runtime.skipping import run
+from anyformer.targets.checks import check_target
+from anyformer.targets.target import Target
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A Transformer with its certificate. Call it on sequences of shape (batch, tokens, width), or on one (tokens, width)."""
+
+    network: Network
+    certificate: Certificate
+    target: Target | None = field(default=None, repr=False)
+    construction: Construction | None = field(default=None, repr=False)
+    """How it came about (the plan and the hard network), if it was built here and not loaded."""
+
+    def __call__(self, x: ArrayLike) -> Array:
+        """Run the network."""
+        sequences = np.asarray(x, dtype=np.float64)
+        return run(self.network, sequences[None])[0] if sequences.ndim == 2 else run(self.network, sequences)
+
+    def verify(self, target: Target | None = None, progress: Progress | None = None) -> Verification:
+        """Prove the error bound anew, trusting neither the certificate nor the construction."""
+        return verify(self.network, self.certificate, target or self.target, progress)
+
+    def save(self, folder: str | Path, overwrite: bool = False) -> Path:
+        """Write config.json, model.safetensors and certificate.json to a folder, all or nothing."""
+        return save_folder(Path(folder), self.network, self.certificate, overwrite)
+
+
+def construct(
+    target: Target,
+    tolerance: float,
+    p: float = 2.0,
+    method: str = DEFAULT_METHOD,
+    max_layers: int = MAX_LAYERS,
+    progress: Progress | None = None,
+) -> Model:
+    """Build a Transformer for a target and prove that its L^p error is at most the tolerance. No training.
+
+    Args:
+        target: what to approximate, with its domain, symmetry and modulus.
+        tolerance: the ε of d_p(f, g) <= ε.
+        p: the exponent of the error, 1 <= p < ∞.
+        method: how to build.
+        max_layers: refuse to build above this many layers.
+        progress: told (done, of) while the proof is under way.
+
+    Returns:
+        The model, certified; anything that cannot be certified raises instead.
+
+    Example:
+        >>> built = construct(targets.softmax(tokens=3), tolerance=0.5)
+        >>> built.certificate.certified_error <= 0.5
+        True
+    """
+    check_target(target)
+    construction = build(plan(target, tolerance, p, method, max_layers))
+    certificate = certify(construction, progress)
+    return Model(construction.network, certificate, target, construction)
+
+
+def certify(construction: Construction, progress: Progress | None = None) -> Certificate:
+    """Prove a construction's error bound and write down the certificate; raise if the bound misses the tolerance."""
+    target, asked, network = construction.plan.target, construction.plan, construction.network
+    bound = derive_bound(network, target, construction.grid, asked.p, progress)
+    if not bound.upper <= asked.tolerance:
+        raise CertificateError(
+            f"the network was built, but the proof only reaches an error of {bound.upper:.6g}, not {asked.tolerance:g}; "
+            f"nothing uncertified is returned. Ask for a tolerance of {bound.upper:.3g} or more."
+        )
+    measured = measure_error(lambda x: run(network, x), target, asked.p)
+    assert measured.low <= bound.upper, "a measured error above a proved bound means that the proof is wrong"
+    return Certificate(
+        target=Declaration.of(target),
+        p=asked.p,
+        tolerance=asked.tolerance,
+        certified_error=bound.upper,
+        terms=terms_of(bound),
+        grid=construction.grid,
+        weights_digest=digest(network),
+        measured=measured,
+        construction={
+            "method": asked.method,
+            "cells_per_axis": list(construction.grid.cells_per_axis),
+            "id_bits": asked.id_bits,
+        },
+    )
+
+
+def load(folder: str | Path) -> Model:
+    """Read a model folder. Nothing is believed: `verify` proves the certificate anew."""
+    network, certificate = load_folder(Path(folder))
+    return Model(network, certificate)
