@@ -29,7 +29,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A Transformer with its certificate. Call it on sequences of shape (batch, tokens, width), or on one (tokens, width)."""
+    """A Transformer with its certificate. Call it on (batch, tokens, width) sequences, or on one (tokens, width)."""
 
     network: Network
     certificate: Certificate
@@ -89,7 +89,7 @@ def certify(construction: Construction, progress: Progress | None = None) -> Cer
     bound = derive_bound(network, target, construction.grid, asked.p, progress)
     if not bound.upper <= asked.tolerance:
         raise CertificateError(
-            f"the network was built, but the proof only reaches an error of {bound.upper:.6g}, not {asked.tolerance:g}; "
+            f"the network was built, but the proof reaches an error of {bound.upper:.6g}, not {asked.tolerance:g}; "
             f"nothing uncertified is returned. Ask for a tolerance of {bound.upper:.3g} or more."
         )
     measured = measure_error(lambda x: run(network, x), target, asked.p)

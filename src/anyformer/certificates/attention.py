@@ -149,8 +149,9 @@ def _is_pair(layer: AttentionLayer) -> bool:
 def _with_pair_bound(layer: AttentionLayer, x: Enclosure, result: Enclosure, arithmetic: Arithmetic) -> Enclosure:
     """Use that the two heads of a pair are correlated, where the plain enclosure is not a point.
 
-    The pair adds W_O·(T(q; k) − T(q'; k)) with q − q' = b_Q − b_Q'. The derivative of T in q is the variance of k under the weights: it is
-    not negative, so the sign of the sum is known, and at most (range of k)²/4, so nearly equal keys are hardly moved.
+    The pair adds W_O·(T(q; k) − T(q'; k)) with q − q' = b_Q − b_Q'. The derivative of T in q is the variance of k
+    under the weights: it is not negative, so the sign of the sum is known, and at most (range of k)²/4, so nearly
+    equal keys are hardly moved.
     """
     keys = affine(layer.W_K[0], x[..., None, :])[..., 0]
     query = affine(layer.W_Q[0], x[..., None, :], layer.b_Q[0])[..., 0]

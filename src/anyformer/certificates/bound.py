@@ -2,9 +2,10 @@
 
     d_p(f, g)^p  <=  Σ_cells ∫_cell ‖f − g‖_p^p  +  (volume of the rest)·sup ‖f − g‖_p^p
 
-On a cell with centre c, |f(x) − g(x)| <= |f(x) − f(c)| + |f(c) − g(x)|. The first is integrated with the target's modulus, the second is
-bounded by propagating the whole cell through the network; by Minkowski their p-means add. On the rest, g is bounded by what the
-last stage returns for any input whatever, f by its values at the centres and its modulus. Outside a compact support g must be 0.
+On a cell with centre c, |f(x) − g(x)| <= |f(x) − f(c)| + |f(c) − g(x)|. The first is integrated with the target's
+modulus, the second is bounded by propagating the whole cell through the network; by Minkowski their p-means add. On
+the rest, g is bounded by what the last stage returns for any input whatever, f by its values at the centres and its
+modulus. Outside a compact support g must be 0.
 """
 
 import math
@@ -22,7 +23,7 @@ from anyformer.networks.network import Network
 from anyformer.targets.domains import CompactSupport
 from anyformer.targets.target import Symmetry, Target
 
-# Sums and powers of non-negative numbers are off by far less than this, relatively: pairwise sums of 2⁴⁰ terms lose 2⁻⁴⁶.
+# Relative errors of sums and powers of non-negative numbers stay far below this: pairwise sums of 2⁴⁰ terms lose 2⁻⁴⁶.
 INFLATION = 1 + 2.0**-36
 BATCH_TOKENS = 1 << 16
 
@@ -31,8 +32,8 @@ BATCH_TOKENS = 1 << 16
 class ErrorBound:
     """An upper and a lower bound on d_p(f, g), its parts as L^p norms, and the cell where most of it lies.
 
-    variation: f is not constant on cells. coincidence: all error on cells in which two tokens share an interval. mismatch: |f(c) − g|
-    on the other cells. rest: between the cells.
+    variation: f is not constant on cells. coincidence: all error on cells in which two tokens share an interval.
+    mismatch: |f(c) − g| on the other cells. rest: between the cells.
     """
 
     upper: float
@@ -160,7 +161,7 @@ def _rest_power(network: Network, sums: _Sums, rest_volume: float, p: float) -> 
 
 
 def _vanishes_outside(network: Network, target: Target) -> bool:
-    """Whether g is exactly 0 for every input with an entry at or beyond an end of the support, however large the others."""
+    """Whether g is exactly 0 for every input with an entry at or beyond an end of the support, whatever the others."""
     tokens, width = network.tokens, network.width
     low = np.full((2, tokens * width, tokens, width), -np.inf)
     high = -low

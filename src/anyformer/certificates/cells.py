@@ -77,11 +77,10 @@ def count_cells(columns: int, tokens: int, up_to_order: bool) -> int:
 def cell_batches(grid: Grid, tokens: int, up_to_order: bool, size: int) -> Iterator[CellBatch]:
     """All cells in batches. Up to order, one cell stands for all its rearrangements."""
     columns = grid.columns
+    codes: Iterator[tuple[int, ...]] = itertools.product(range(len(columns)), repeat=tokens)
     if up_to_order:
         codes = itertools.combinations_with_replacement(range(len(columns)), tokens)
-    else:
-        codes = itertools.product(range(len(columns)), repeat=tokens)
-    for chunk in itertools.batched(codes, size) if hasattr(itertools, "batched") else _batched(codes, size):
+    for chunk in _batched(codes, size):
         batch = np.array(chunk, dtype=np.int64).reshape(-1, tokens)
         ordered = np.sort(batch, axis=1)
         coinciding = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)

@@ -20,14 +20,14 @@ TERMS = ("variation", "coincidence", "mismatch", "rest", "rest_volume")
 ASSUMPTIONS = (
     "The target obeys its declared modulus of continuity and symmetry; both are tested on samples, not proved.",
     "The target's own float64 evaluation is off by at most evaluation_error times 1 + |f|.",
-    "The bound holds for the network in real arithmetic, everywhere. On the cells (all of the domain but rest_volume) it also holds for "
-    "its float64 evaluation with the sums in any order, if exp(0) is 1 and exp is 0 below −746.",
+    "The bound holds for the network in real arithmetic, everywhere. On the cells (all of the domain but rest_volume) "
+    "it also holds for its float64 evaluation with the sums in any order, if exp(0) is 1 and exp is 0 below −746.",
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """A claim d_p(f, g) <= certified_error <= tolerance about the network with this digest, and what its proof rests on."""
+    """The claim d_p(f, g) <= certified_error <= tolerance about the network with this digest, and what it rests on."""
 
     target: Declaration
     p: float
@@ -141,6 +141,7 @@ class _Reader:
             number = math.nan
         if not math.isfinite(number):
             raise CertificateError(
-                f"the certificate's field {self.path}{name} must be a finite float as float.hex() writes it; got {value!r}"
+                f"the certificate's field {self.path}{name} must be a finite float as float.hex() writes it; "
+                f"got {value!r}"
             )
         return number

@@ -51,7 +51,8 @@ def verify(
         progress: told (done, of) while it works.
 
     Returns:
-        The verdict. `PROVED` only if the bound derived from these very weights is within the tolerance and within what is stated.
+        The verdict. `PROVED` only if the bound derived from these very weights is within the tolerance and within
+        what is stated.
     """
     target = certificate.target.target() if target is None else target
     _check_fit(network, certificate, target)
@@ -67,13 +68,19 @@ def _check_fit(network: Network, certificate: Certificate, target: Target) -> No
     """Raise where the parts do not even speak of the same thing."""
     if not network.is_soft:
         raise CertificateError("only softmax and ReLU networks can be certified; this one has hard stages")
-    sizes = {"network": network, "certificate": certificate.target, "target": target}
-    if len({(part.tokens, part.width) for part in sizes.values()}) != 1:
-        listed = ", ".join(f"{name} ({part.tokens}, {part.width})" for name, part in sizes.items())
+    claimed = certificate.target
+    sizes = {
+        "network": (network.tokens, network.width),
+        "certificate": (claimed.tokens, claimed.width),
+        "target": (target.tokens, target.width),
+    }
+    if len(set(sizes.values())) != 1:
+        listed = ", ".join(f"{name} {size}" for name, size in sizes.items())
         raise CertificateError(f"network, certificate and target must have the same (tokens, width); got {listed}")
     if not certificate.p >= 1 or not certificate.tolerance > 0:
         raise CertificateError(
-            f"p must be at least 1 and the tolerance positive; got p = {certificate.p!r}, tolerance = {certificate.tolerance!r}"
+            f"p must be at least 1 and the tolerance positive; got p = {certificate.p!r} and "
+            f"tolerance = {certificate.tolerance!r}"
         )
     if len(certificate.grid.lows) != target.width or not certificate.grid.inside(target.domain):
         raise CertificateError("the certificate's grid must have one row per coordinate of a token, inside the domain")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from anyformer.errors import AnyformerError
 from anyformer.targets.target import Symmetry
@@ -14,7 +14,7 @@ from anyformer.targets.target import Symmetry
 
 @dataclass(frozen=True)
 class ContextualMapReport:
-    """Whether a map is contextual; if not, the two (sequence, token) pairs that share an id and why that must not be."""
+    """Whether a map is contextual; if not, two (sequence, token) places that share an id, and why they must not."""
 
     is_contextual: bool
     reason: str
@@ -26,8 +26,9 @@ def check_contextual_map(
 ) -> ContextualMapReport:
     """Check the two conditions of a contextual mapping q on a finite set of sequences.
 
-    (i) the entries of q(L) are all different; (ii) q(L) and q(L') share no entry for L ≠ L', where with EQUIVARIANT symmetry sequences
-    that are column permutations of each other count as the same, and q must then permute with them.
+    (i) the entries of q(L) are all different; (ii) q(L) and q(L') share no entry for L ≠ L', where with EQUIVARIANT
+    symmetry sequences that are column permutations of each other count as the same, and q must then permute with
+    them.
 
     Args:
         sequences: shape (count, tokens) or (count, tokens, width), all different.
@@ -41,7 +42,7 @@ def check_contextual_map(
     contents, values = np.asarray(sequences), np.asarray(ids)
     if values.ndim != 2 or contents.shape[:2] != values.shape:
         raise AnyformerError(
-            f"ids must have shape (count, tokens) and sequences (count, tokens[, width]) with the same count and tokens; "
+            f"ids must have shape (count, tokens) and sequences (count, tokens[, width]), the same count and tokens; "
             f"got {values.shape} and {contents.shape}"
         )
     columns = _column_names(contents)
@@ -55,7 +56,7 @@ def check_contextual_map(
     return ContextualMapReport(True, f"all ids of {len(values)} sequences are apart")
 
 
-def _column_names(contents: np.ndarray) -> list[list[int]]:  # type: ignore[type-arg]
+def _column_names(contents: NDArray[Any]) -> list[list[int]]:
     """Number the different columns, so that sequences can be compared quickly."""
     tokens = contents.shape[1]
     flat = contents.reshape(contents.shape[0] * tokens, -1)

@@ -60,7 +60,8 @@ class Declaration:
                 f"name it again: --target path/to/file.py:function on the command line, target=… in Python"
             )
         try:
-            # Domain and modulus are the catalogue's, whatever the file says; the symmetry claimed is tested by the checker.
+            # Domain and modulus are the catalogue's, whatever the file says; the symmetry claimed is tested by the
+            # checker.
             return replace(ready_made(self.name, self.tokens, self.width, **self.parameters), symmetry=self.symmetry)
         except TargetError as error:
             raise CertificateError(f"the certificate names a ready-made target that does not exist: {error}") from error

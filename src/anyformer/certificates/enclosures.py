@@ -5,8 +5,9 @@ An `Enclosure` has two readings, entry by entry:
 - the float64 program's value lies in [low, high];
 - the real-arithmetic value lies in [low − slack, high + slack].
 
-The ends carry what is large and known, often a single float; the slack carries what is tiny beside it, such as the 10⁻³²⁰
-that a saturated softmax leaves to the losers. Folding that into the ends would round it up to an ulp of the ends.
+The ends carry what is large and known, often a single float; the slack carries what is tiny beside it, such as the
+10⁻³²⁰ that a saturated softmax leaves to the losers. Folding that into the ends would round it up to an ulp of the
+ends.
 
 Rounding. Let a program add products in any order, fused or not. If all products are multiples of a power of two q and
 neither the positive nor the negative ones add up to more than 2⁵³q, every partial sum is a multiple of q below 2⁵³q: a
@@ -16,6 +17,7 @@ and this checker's own arithmetic.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -39,8 +41,8 @@ class Enclosure:
         """A box with known ends."""
         return cls(low, high, np.zeros(np.shape(low)))
 
-    def __getitem__(self, index: object) -> "Enclosure":
-        return Enclosure(self.low[index], self.high[index], self.slack[index])  # type: ignore[index]
+    def __getitem__(self, index: Any) -> "Enclosure":
+        return Enclosure(self.low[index], self.high[index], self.slack[index])
 
     def reshape(self, *shape: int) -> "Enclosure":
         """The same entries in another shape."""

@@ -1,8 +1,10 @@
 """Enclosing the output of feed-forward layers.
 
-A token only meets the layers that can be awake for it (`networks.runs`); each round takes every token to its own next layer. There:
+A token only meets the layers that can be awake for it (`networks.runs`); each round takes every token to its own next
+layer. There:
 
-- *along one coordinate*: all units read one coordinate t, known as an interval. The output is a piecewise linear function of t,
+- *along one coordinate*: all units read one coordinate t, known as an interval. The output is a piecewise linear
+  function of t,
   so its range is attained at the ends and the kinks. Plain interval arithmetic would forget that the t in
   X + W_2 ReLU(W_1 X) is the same t twice, and a cell would never be seen to collapse to a point;
 - *generic*: interval arithmetic, exact on points.
@@ -10,8 +12,10 @@ A token only meets the layers that can be awake for it (`networks.runs`); each r
 
 import enum
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anyformer.certificates.enclosures import ULP, Enclosure, affine, stack, sum_of_products, up
 from anyformer.networks.activations import Array
@@ -54,14 +58,14 @@ def _walk(stage: FeedForwardStage, run: Run, x: Enclosure, arithmetic: Arithmeti
 
 @dataclass(frozen=True, eq=False)
 class _Layers:
-    """One layer per token: W_1 (tokens, units, width), b_1 (tokens, units), W_2 (tokens, width, units), b_2 (tokens, width)."""
+    """One layer per token: W_1 (tokens, units, width) and so on."""
 
     W_1: Array
     b_1: Array
     W_2: Array
     b_2: Array
 
-    def __getitem__(self, rows: Array) -> "_Layers":
+    def __getitem__(self, rows: NDArray[Any]) -> "_Layers":
         return _Layers(self.W_1[rows], self.b_1[rows], self.W_2[rows], self.b_2[rows])
 
 
@@ -122,8 +126,8 @@ def _along(units: _Layers, coordinate: int, x: Enclosure, arithmetic: Arithmetic
 def _range(units: _Layers, coordinate: int, output: int, t_low: Array, t_high: Array) -> tuple[Array, Array]:
     """Bounds of one output coordinate for t in [t_low, t_high], the other coordinates being 0.
 
-    Where the line beyond the outermost kink is flat, t may as well stop there: that spares the rounding of far ends, and
-    makes an unbounded interval bounded. Otherwise an infinite end means an infinite range.
+    Where the line beyond the outermost kink is flat, t may as well stop there: that spares the rounding of far ends,
+    and makes an unbounded interval bounded. Otherwise an infinite end means an infinite range.
     """
     slopes = units.W_1[:, :, coordinate]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -144,7 +148,7 @@ def _range(units: _Layers, coordinate: int, output: int, t_low: Array, t_high: A
 
 
 def _growth(units: _Layers, coordinate: int, output: int, side: float) -> tuple[Array, Array]:
-    """The slope of an output coordinate beyond the outermost kink on one side, and how far rounding may have moved it."""
+    """The slope of an output coordinate beyond the outermost kink on one side, and what rounding may have added."""
     slopes = units.W_1[:, :, coordinate]
     alive = np.where(side * slopes > 0, units.W_2[:, output], 0.0)
     residual = np.full((len(slopes), 1), float(output == coordinate))
@@ -154,7 +158,7 @@ def _growth(units: _Layers, coordinate: int, output: int, side: float) -> tuple[
 
 
 def _values_at(units: _Layers, coordinate: int, output: int, spots: Array) -> tuple[Array, Array]:
-    """The least and the greatest value of an output coordinate over some values of one coordinate, the others being 0."""
+    """The least and greatest value of an output coordinate over some values of one coordinate, the others being 0."""
     tokens, count = spots.shape
     points = np.zeros((tokens * count, units.b_2.shape[1]))
     points[:, coordinate] = spots.ravel()
@@ -166,9 +170,9 @@ def _values_at(units: _Layers, coordinate: int, output: int, spots: Array) -> tu
 def _rounding_between(units: _Layers, coordinate: int, t_low: Array, t_high: Array) -> Array:
     """By how much the float64 program may leave the range at inputs between the ends and the kinks.
 
-    By nothing if one unit alone is awake and its input w·t + b is exact, by Sterbenz' lemma (|b|/2 <= |w·t| <= 2|b|, opposite
-    signs) or because b = 0, and so is its product with a power of two W_2: then only the last addition rounds, and
-    rounding is monotone, so it cannot leave a range whose ends are floats.
+    By nothing if one unit alone is awake and its input w·t + b is exact, by Sterbenz' lemma (|b|/2 <= |w·t| <= 2|b|,
+    opposite signs) or because b = 0, and so is its product with a power of two W_2: then only the last addition
+    rounds, and rounding is monotone, so it cannot leave a range whose ends are floats.
     """
     slopes, biases, W_2, b_2 = units.W_1[:, :, coordinate], units.b_1, units.W_2, units.b_2
     reach = np.maximum(np.abs(t_low), np.abs(t_high))

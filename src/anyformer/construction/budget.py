@@ -1,7 +1,7 @@
 """The error budget: how fine the cells, how steep the ramps, how many bits for the outputs.
 
-The tolerance is met if the p-th powers of the parts stay within its p-th power. The ramps get a fixed small share, since their measure
-costs nothing but bits; the rest is for the cells, and the coarsest grid that keeps to it wins.
+The tolerance is met if the p-th powers of the parts stay within its p-th power. The ramps get a fixed small share,
+since their measure costs nothing but bits; the rest is for the cells, and the coarsest grid that keeps to it wins.
 """
 
 import itertools
@@ -60,8 +60,8 @@ def coincidence_power(target: Target, lattice: Lattice, deviation: Array, reach:
 def ramp_width(lattice: Lattice, tolerance: float, p: float, reach: float, bound: float) -> float:
     """The widest ramp (a power of two) whose walls cost at most their share of tolerance^p.
 
-    Walls have measure at most tokens·Σ_i counts[i]·ramp (twice that where both ends of a cell are trimmed), in units of the other
-    sides; on them the error is at most reach + bound in each of tokens·width entries.
+    Walls have measure at most tokens·Σ_i counts[i]·ramp (twice that where both ends of a cell are trimmed), in units
+    of the other sides; on them the error is at most reach + bound in each of tokens·width entries.
     """
     sides = np.array(lattice.highs) - np.array(lattice.lows)
     volume = float(np.prod(sides)) ** lattice.tokens

@@ -1,6 +1,7 @@
 """Hard stages with what is needed to soften them, and the softening.
 
-The proof speaks in hardmax and in activations that jump. A `Draft` is a hard stage together with how much room there is:
+The proof speaks in hardmax and in activations that jump. A `Draft` is a hard stage together with how much room there
+is:
 for attention, the smallest difference between two scores that matter; for feed-forward, the width of the ramp that may
 stand in for a jump. Everything steep in the soft network is derived from these two numbers.
 """
@@ -65,7 +66,8 @@ class Unit:
 def relu_units(activation: PiecewiseLinear, ramp: float) -> list[Unit]:
     """Write a piecewise-linear activation as ReLUs that all vanish on its zero piece, a ramp in place of every jump.
 
-    Ramps lie on the side of the zero piece, so that whatever the activation leaves alone beyond a jump stays exactly alone.
+    Ramps lie on the side of the zero piece, so that whatever the activation leaves alone beyond a jump stays exactly
+    alone.
     """
     zero = next(
         k for k, line in enumerate(zip(activation.slopes, activation.intercepts, strict=True)) if line == (0, 0)

@@ -6,7 +6,7 @@ import numpy as np
 
 from anyformer.construction import budget
 from anyformer.construction.drafts import Draft, power_of_two_above
-from anyformer.construction.lattice import Lattice
+from anyformer.construction.lattice import Integers, Lattice
 from anyformer.construction.plans import ErrorSplit, Plan, PlannedStage
 from anyformer.construction.quantise import mark_outside, quantise, to_origin
 from anyformer.construction.rowwise import LADDER_RATIO, clamp_rows, vanish
@@ -145,7 +145,7 @@ def _values(plan: Plan) -> list[Draft]:
     return value_map(lattice, cells.reshape(-1, lattice.width), ids, outputs, lift)
 
 
-def table(plan: Plan, codes: np.ndarray) -> Array:  # type: ignore[type-arg]
+def table(plan: Plan, codes: Integers) -> Array:
     """f̄: the value of the target at each cell's centre, rounded to what the ids leave bits for."""
     quanta = np.full(plan.lattice.width, plan.output_bound * 2.0**-50)
     quanta[0] = max(plan.output_quantum, quanta[0])

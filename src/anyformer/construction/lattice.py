@@ -1,13 +1,15 @@
 """The grid a construction works on, and the integer codes of its columns.
 
-Cells are cubes of side `cell_width`, a power of two so that sums and differences of grid values are exact. Along coordinate i there
-are `counts[i]` of them, from `lows[i]` up. A grid column with cell numbers k has the code c = Σ_i radices[i]·k[i], 0 <= c < columns.
-With positions, column j is moved up into a slot of its own, so that no two columns ever share a cell. Slots are two grids apart, not one
-as in the paper: a token shifted out of its slot by M cells or more must not land in a later slot, where it would be shifted again.
+Cells are cubes of side `cell_width`, a power of two so that sums and differences of grid values are exact. Along
+coordinate i there are `counts[i]` of them, from `lows[i]` up. A grid column with cell numbers k has the code c = Σ_i
+radices[i]·k[i], 0 <= c < columns. With positions, column j is moved up into a slot of its own, so that no two columns
+ever share a cell. Slots are two grids apart, not one as in the paper: a token shifted out of its slot by M cells or
+more must not land in a later slot, where it would be shifted again.
 """
 
 import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,7 +81,7 @@ class Lattice:
     @property
     def slot_cells(self) -> Integers:
         """By how many cells each slot is moved up in each coordinate, shape (slots, width)."""
-        return SLOT_SPACING * np.arange(self.slots, dtype=np.int64)[:, None] * np.array(self.counts)
+        return np.asarray(SLOT_SPACING * np.arange(self.slots, dtype=np.int64)[:, None] * np.array(self.counts))
 
     @property
     def slot_codes(self) -> Integers:
@@ -96,7 +98,7 @@ class Lattice:
         """E: column j moves up by j slots, and every coordinate's low end to 0."""
         if not self.has_positions:
             return None
-        return self.slot_cells * self.cell_width - np.array(self.lows)
+        return np.asarray(self.slot_cells * self.cell_width - np.array(self.lows))
 
     def column_table(self) -> Integers:
         """Cell numbers of every column by code, shape (columns, width)."""
@@ -106,15 +108,14 @@ class Lattice:
     def sequence_codes(self) -> Integers:
         """Codes of the sequences that get ids, in increasing order within a row; shape (sequences, tokens)."""
         columns = range(self.columns)
+        rows: Iterator[tuple[int, ...]] = itertools.combinations(columns, self.tokens)
         if self.has_positions:
             rows = itertools.product(columns, repeat=self.tokens)
-        else:
-            rows = itertools.combinations(columns, self.tokens)
         flat = np.fromiter(itertools.chain.from_iterable(rows), dtype=np.int64, count=self.sequences * self.tokens)
         return flat.reshape(-1, self.tokens)
 
     def centres(self, codes: Integers) -> Array:
-        """Centres of the cells of the given columns, in the target's own coordinates; the last cells end at the domain."""
+        """Centres of the cells of the given columns, in the target's coordinates; the last cells end at the domain."""
         cells = self.column_table()[codes]
         low = np.array(self.lows) + cells * self.cell_width
         high = np.minimum(low + self.cell_width, np.array(self.highs))

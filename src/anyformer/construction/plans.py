@@ -66,7 +66,7 @@ class Plan:
     @property
     def cells(self) -> int:
         """Cells of the whole domain."""
-        return self.lattice.columns**self.lattice.tokens
+        return int(self.lattice.columns**self.lattice.tokens)
 
     @property
     def parameters(self) -> int:

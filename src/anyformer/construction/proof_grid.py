@@ -9,8 +9,8 @@ from anyformer.construction.lattice import Lattice
 def proof_grid(lattice: Lattice, ramp: float) -> Grid:
     """Each cell without its ramp at the upper end, and without as much at the lower end where that is needed.
 
-    It is needed at the edge of a support, where the ramp to the outside lies, and in every cell if the domain does not start at 0: moving
-    it there rounds, and a cell's image must not reach into the wall below.
+    It is needed at the edge of a support, where the ramp to the outside lies, and in every cell if the domain does
+    not start at 0: moving it there rounds, and a cell's image must not reach into the wall below.
     """
     lows, highs = [], []
     for low, high, count in zip(lattice.lows, lattice.highs, lattice.counts, strict=True):

@@ -42,8 +42,8 @@ def to_origin(lattice: Lattice) -> list[Draft]:
 def mark_outside(lattice: Lattice, ramp: float, mark: float) -> list[Draft]:
     """Send every entry outside the support to exactly `mark`, far above all grid values.
 
-    Three moves: clamp to just around the support, add about 1.5·mark to what is outside, clamp to mark. The first is a ladder,
-    since a float64 x − (x − c) is c only while x is below 2⁵³c; the last makes all marks the same bits.
+    Three moves: clamp to just around the support, add about 1.5·mark to what is outside, clamp to mark. The first is
+    a ladder, since a float64 x − (x − c) is c only while x is below 2⁵³c; the last makes all marks the same bits.
     """
     if not lattice.is_guarded:
         return []

@@ -8,7 +8,8 @@ from anyformer.construction.drafts import Draft
 from anyformer.networks.activations import PiecewiseLinear, pieces
 from anyformer.networks.layers import FeedForwardStage
 
-# Clamping x to c is exact to one ulp of x, so one rung may reach this much above the next before the error is a fraction of c.
+# Clamping x to c is exact to one ulp of x, so one rung may reach this much above the next before the error is a
+# fraction of c.
 LADDER_RATIO = 2.0**45
 
 
@@ -40,8 +41,9 @@ def clamp_rows(name: str, width: int, bound: float, reach: float) -> Draft:
 def vanish(name: str, width: int, threshold: float, others: float) -> list[Draft]:
     """Send a token to exactly 0 in every coordinate if its first coordinate is at least `threshold`.
 
-    The other coordinates of any token must be below others/2 or be free to vanish. They are first raised to others or more, then
-    whatever is that high falls to 0: −z from there on. Between half the threshold and the threshold lies the ramp.
+    The other coordinates of any token must be below others/2 or be free to vanish. They are first raised to others or
+    more, then whatever is that high falls to 0: −z from there on. Between half the threshold and the threshold lies
+    the ramp.
     """
     drafts = []
     if width > 1:

@@ -31,10 +31,10 @@ def plan(
         >>> plan(targets.mean_scale(tokens=2), tolerance=0.2).layers
     """
     _check_request(target, tolerance, p, method)
-    build = METHODS[method]
+    plan_at = METHODS[method].plan_at
     best: Plan | None = None
     for cell_width in _cell_widths(target):
-        candidate = build.plan_at(target, tolerance, p, cell_width)
+        candidate: Plan = plan_at(target, tolerance, p, cell_width)
         trouble = _what_does_not_fit(candidate, max_layers)
         if trouble:
             raise PlanError(_refusal(candidate, trouble, best))
@@ -53,9 +53,10 @@ def _check_request(target: Target, tolerance: float, p: float, method: str) -> N
         raise PlanError(f"the method must be one of {', '.join(METHODS)}; got {method!r}")
     if target.symmetry is Symmetry.NONE and isinstance(target.domain, CompactSupport):
         raise PlanError(
-            "a function with compact support cannot be approximated over all sequences by a network with positions: for any "
-            "encoding E, the network's value at (X+E)P−E is its value at X with the tokens permuted, so it cannot vanish "
-            "outside the support unless it vanishes inside. Use a box domain, where the error is taken over the box."
+            "a function with compact support cannot be approximated over all sequences by a network with positions: "
+            "for any encoding E, the network's value at (X+E)P−E is its value at X with the tokens permuted, so it "
+            "cannot vanish outside the support unless it vanishes inside. Use a box domain: the error is then taken "
+            "over the box alone."
         )
 
 

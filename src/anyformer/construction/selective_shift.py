@@ -4,25 +4,25 @@ import numpy as np
 
 from anyformer.construction.drafts import Draft
 from anyformer.construction.lattice import Integers, Lattice
-from anyformer.networks.activations import Hardmax
+from anyformer.networks.activations import Array, Hardmax
 from anyformer.networks.layers import AttentionStage
 
 
 def selective_shifts(lattice: Lattice) -> list[Draft]:
     """Sweep the codes upwards; each layer shifts the tokens at one code by M·(max − min); then add C·max to all.
 
-    With codes c_1 < … < c_n in units of a cell: x_1 = c_1 + M(c_n − c_1), x_j = c_j + M(x_{j−1} − c_j), id_j = x_j + C·x_n.
-    A shifted token lands above every code still to come, so it is shifted once and is the new maximum.
+    With codes c_1 < … < c_n in units of a cell: x_1 = c_1 + M(c_n − c_1), x_j = c_j + M(x_{j−1} − c_j), id_j = x_j +
+    C·x_n. A shifted token lands above every code still to come, so it is shifted once and is the new maximum.
     """
     delta = lattice.cell_width
-    codes = (lattice.slot_codes[:, None] + np.arange(lattice.columns)).ravel()
+    codes = (lattice.slot_codes[:, None] + np.arange(lattice.columns)).ravel().astype(np.float64)
     lower, upper = (codes - 0.5) * delta, (codes + 0.5) * delta
     # Tokens are at least half a cell away from a window's edge and, if different, a cell from each other.
     sweep = Draft(_shift_layers("selective shifts", lattice, lower, upper, lattice.columns), delta / 2 * delta)
     return [sweep, Draft(_add_maximum("global shift", lattice, broadcast_gain(lattice)), delta)]
 
 
-def _shift_layers(name: str, lattice: Lattice, lower: np.ndarray, upper: np.ndarray, gain: float) -> AttentionStage:  # type: ignore[type-arg]
+def _shift_layers(name: str, lattice: Lattice, lower: Array, upper: Array, gain: float) -> AttentionStage:
     """Ψ(Z; lower, upper): two heads, one looking for the max from `lower` on, the other from `upper` on, the min below.
 
     Their difference is max − min for a token between the two, and 0 for all others.
@@ -71,8 +71,8 @@ def largest_shifted(lattice: Lattice) -> int:
 
 
 def broadcast_gain(lattice: Lattice) -> int:
-    """C > every x, so that x_n can be read off an id: the paper's M^{n+1}, times a power of two where slots need more."""
-    gain = lattice.columns ** (lattice.tokens + 1)
+    """C > every x, so that x_n can be read off an id: M^{n+1} as in the paper, doubled where slots need more."""
+    gain: int = lattice.columns ** (lattice.tokens + 1)
     while gain <= largest_shifted(lattice):
         gain *= 2
     return gain

@@ -11,18 +11,18 @@ from anyformer.networks.layers import FeedForwardStage
 def value_map(lattice: Lattice, columns: Integers, ids: Integers, outputs: Array, lift: float) -> list[Draft]:
     """Move the token at id k to outputs[k], for all ids from the **largest down**.
 
-    A token still waiting sits a cell or more below the threshold, where both ReLUs of the step are exactly 0; a token already moved
-    sits below all ids; the token that matches sits exactly where the ramp ends, so nothing large is ever multiplied.
-    The lift puts all ids above whatever a moved token can look like.
+    A token still waiting sits a cell or more below the threshold, where both ReLUs of the step are exactly 0; a token
+    already moved sits below all ids; the token that matches sits exactly where the ramp ends, so nothing large is
+    ever multiplied. The lift puts all ids above whatever a moved token can look like.
     """
     order = np.argsort(-ids)
-    delta, radices = lattice.cell_width, np.array(lattice.radices)
+    delta, radices = lattice.cell_width, np.array(lattice.radices, dtype=np.float64)
     entries = columns[order] * delta
-    places = ids[order] * delta + lift
+    places = ids[order].astype(np.float64) * delta + lift
     # Only the first coordinate was shifted: it holds what the others do not account for.
     entries[:, 0] = places - entries[:, 1:] @ radices[1:]
     layers = len(ids)
-    W_1 = np.broadcast_to(radices.astype(np.float64), (layers, 1, lattice.width))
+    W_1 = np.broadcast_to(radices, (layers, 1, lattice.width))
     W_2 = (outputs[order] - entries)[:, :, None]
     moves = FeedForwardStage("value map", W_1, -places[:, None], W_2, np.zeros((layers, lattice.width)), step())
     return [_lifted(lattice, lift), Draft(moves, delta / 2)]

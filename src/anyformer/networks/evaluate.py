@@ -1,4 +1,4 @@
-"""The slow evaluation: the definition of what a network means. Faster programs are compared with it, never built on it."""
+"""The slow evaluation: the definition of what a network means. Fast programs are compared with it, not built on it."""
 
 import numpy as np
 from numpy.typing import ArrayLike

@@ -83,7 +83,7 @@ class AttentionLayer(_Weights):
     W_O: Array
     weighting: Weighting = field(default_factory=Softmax)
 
-    AXES = {
+    AXES: ClassVar[dict[str, tuple[str, ...]]] = {
         "W_Q": ("heads", "head_size", "width"),
         "b_Q": ("heads", "head_size"),
         "W_K": ("heads", "head_size", "width"),
@@ -102,7 +102,7 @@ class FeedForwardLayer(_Weights):
     b_2: Array
     activation: Activation = field(default_factory=ReLU)
 
-    AXES = {
+    AXES: ClassVar[dict[str, tuple[str, ...]]] = {
         "W_1": ("hidden_size", "width"),
         "b_1": ("hidden_size",),
         "W_2": ("width", "hidden_size"),
@@ -123,7 +123,7 @@ class AttentionStage(_Weights):
     weighting: Weighting = field(default_factory=Softmax)
 
     kind: ClassVar[str] = "attention"
-    AXES = {name: ("layers", *axes) for name, axes in AttentionLayer.AXES.items()}
+    AXES: ClassVar[dict[str, tuple[str, ...]]] = {name: ("layers", *axes) for name, axes in AttentionLayer.AXES.items()}
 
     def __len__(self) -> int:
         return self.sizes["layers"]
@@ -144,7 +144,9 @@ class FeedForwardStage(_Weights):
     activation: Activation = field(default_factory=ReLU)
 
     kind: ClassVar[str] = "feed_forward"
-    AXES = {name: ("layers", *axes) for name, axes in FeedForwardLayer.AXES.items()}
+    AXES: ClassVar[dict[str, tuple[str, ...]]] = {
+        name: ("layers", *axes) for name, axes in FeedForwardLayer.AXES.items()
+    }
 
     def __len__(self) -> int:
         return self.sizes["layers"]

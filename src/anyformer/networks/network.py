@@ -76,7 +76,8 @@ class Network:
         )
 
     def blocks(self) -> Iterator[Block]:
-        """The network as blocks of T^{h,m,r}: each attention layer with the feed-forward layer after it, if there is one.
+        """The network as blocks of T^{h,m,r}: each attention layer with the feed-forward layer after it, if there is
+        one.
 
         A layer that stands alone is completed by a partner that changes nothing.
         """

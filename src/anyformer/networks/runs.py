@@ -1,10 +1,13 @@
-"""Which feed-forward layers can touch a token: long runs of layers that look in one direction, searched instead of walked.
+"""Which feed-forward layers can touch a token: long runs of layers that look in one direction, searched instead of
+walked.
 
-A ReLU layer none of whose units is positive adds b_2 and nothing else. Where consecutive layers all read the same direction
-w·x, layer l is asleep for every token with floor[l] <= w·x <= ceiling[l]. `Run.next_awake` finds, for many tokens at once, the next layer
-that is not, by descending a tree of minima: no order of the thresholds is assumed. All of it is derived from the weights.
+A ReLU layer none of whose units is positive adds b_2 and nothing else. Where consecutive layers all read the same
+direction w·x, layer l is asleep for every token with floor[l] <= w·x <= ceiling[l]. `Run.next_awake` finds, for many
+tokens at once, the next layer that is not, by descending a tree of minima: no order of the thresholds is assumed. All
+of it is derived from the weights.
 """
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +18,7 @@ from anyformer.networks.layers import FeedForwardStage
 
 Integers = NDArray[np.int64]
 
-# Thresholds move inwards by this, relatively: more than rounding in b/a, in w·x and in a·w·x + b can amount to together.
+# Thresholds move inwards by this, relatively: more than rounding in b/a, in w·x and in a·w·x + b amounts to together.
 CAUTION = 2.0**-46
 
 
@@ -86,7 +89,7 @@ def runs(stage: FeedForwardStage) -> list[Run]:
     """Split a ReLU stage into runs of layers that read one direction."""
     units = _Units.of(stage)
     borders = [0, *(np.flatnonzero(units.direction_changes) + 1).tolist(), len(stage)]
-    return [units.run(start, stop) for start, stop in zip(borders, borders[1:], strict=False)]
+    return [units.run(start, stop) for start, stop in itertools.pairwise(borders)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +111,7 @@ class _Units:
         layers = np.arange(len(stage))
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             factors = W_1[layers, :, pivot] / directions[layers, pivot][:, None]
-            parallel = (W_1 == factors[:, :, None] * directions[:, None, :]).all(axis=2)
+            parallel = (factors[:, :, None] * directions[:, None, :] == W_1).all(axis=2)
         factors = np.where((W_1 == 0).all(axis=2), 0.0, np.where(parallel, factors, np.nan))
         return cls(directions, factors, stage.b_1, audible, (stage.b_2 != 0).any(axis=1))
 

@@ -1,13 +1,14 @@
 """Running a network without walking through layers that are asleep.
 
-The networks built here are thousands of feed-forward layers of which a token meets a handful. A sleeping layer adds exactly 0, so leaving it
-out changes no bit. Which layers may be awake is derived from the weights (`networks.runs`), not from who built them.
+The networks built here are thousands of feed-forward layers of which a token meets a handful. A sleeping layer adds
+exactly 0, so leaving it out changes no bit. Which layers may be awake is derived from the weights (`networks.runs`),
+not from who built them.
 """
 
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from anyformer.errors import NetworkError
 from anyformer.networks.activations import Array, ReLU
@@ -49,7 +50,7 @@ def _parts(count: int) -> Iterator[slice]:
 
 
 def _attend(stage: AttentionStage, x: Array) -> Array:
-    keep = stage.W_O.any(axis=(2, 3))
+    keep = (stage.W_O != 0).any(axis=(2, 3))
     for layer in range(len(stage)):
         mixed = np.zeros_like(x)
         for h in np.flatnonzero(keep[layer]):
@@ -77,7 +78,7 @@ def _feed(stage: FeedForwardStage, its_runs: list[Run], x: Array) -> Array:
     return flat.reshape(x.shape)
 
 
-def _layer(stage: FeedForwardStage, layer: Array, x: Array) -> Array:
+def _layer(stage: FeedForwardStage, layer: NDArray[np.int64], x: Array) -> Array:
     """One layer of its own for every token."""
     hidden = np.maximum((stage.W_1[layer] @ x[:, :, None])[:, :, 0] + stage.b_1[layer], 0.0)
     return np.asarray(x + ((stage.W_2[layer] @ hidden[:, :, None])[:, :, 0] + stage.b_2[layer]))
