@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from anyformer.certificates.enclosures import SMALLEST, ULP, Enclosure, affine, stack, up
+from anyformer.certificates.enclosures import SMALLEST, ULP, Enclosure, affine, stack, up, up_times
 from anyformer.certificates.feed_forward import Arithmetic
 from anyformer.networks.activations import Array
 from anyformer.networks.layers import AttentionLayer
@@ -116,7 +116,7 @@ def _largest_loss(q: Array, gap_low: Array, gap_high: Array) -> Array:
         at = np.where(gap_high <= peak, gap_high, np.maximum(gap_low, np.minimum(peak, gap_high)))
         # The exponential is a few ulps off at most and may underflow: round up by far more than that.
         power = np.exp(-q * at * (1 - 8 * ULP)) * (1 + 2.0**-40) + SMALLEST
-    return np.where(at == 0, 0.0, up(at * power))
+    return up_times(at, power)
 
 
 def _is_saturated(tilt: Enclosure, keys: Enclosure, gap_low: Array, gap_high: Array) -> Array:
@@ -158,8 +158,7 @@ def _with_pair_bound(layer: AttentionLayer, x: Enclosure, result: Enclosure, ari
     k = keys.folded()
     spread = up(k.high.max(axis=1, keepdims=True) - k.low.min(axis=1, keepdims=True))
     tilt = float(layer.b_Q[0, 0] - layer.b_Q[1, 0])
-    with np.errstate(over="ignore", invalid="ignore"):
-        most = np.broadcast_to(up(abs(tilt) * (1 + 4 * ULP) * spread**2 / 4), x.low.shape[:2])
+    most = np.broadcast_to(up_times(up(np.array(abs(tilt))), up_times(spread, spread)) / 4 + SMALLEST, x.low.shape[:2])
     least = np.zeros_like(most)
     if arithmetic is Arithmetic.FLOAT64_AND_REAL:
         # Both heads round; so do their scores; so does adding them to x.

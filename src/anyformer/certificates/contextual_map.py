@@ -1,5 +1,6 @@
 """Is a finite map a contextual mapping, as the papers define it? With a witness where it is not."""
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -59,7 +60,7 @@ def check_contextual_map(
 def _column_names(contents: NDArray[Any]) -> list[list[int]]:
     """Number the different columns, so that sequences can be compared quickly."""
     tokens = contents.shape[1]
-    flat = contents.reshape(contents.shape[0] * tokens, -1)
+    flat = contents.reshape(contents.shape[0] * tokens, math.prod(contents.shape[2:]))
     return list(np.unique(flat, axis=0, return_inverse=True)[1].reshape(-1, tokens).tolist())
 
 

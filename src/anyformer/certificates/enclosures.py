@@ -72,8 +72,14 @@ def stack(parts: list[Enclosure]) -> Enclosure:
 
 
 def up(x: Array) -> Array:
-    """A little more than a non-negative x: covers the few roundings that computing x took."""
-    return np.asarray(x * (1 + 8 * ULP))
+    """A little more than a positive x: covers the few roundings that computing x took. What is 0 stays 0."""
+    return np.where(x > 0, x * (1 + 8 * ULP) + SMALLEST, 0.0)
+
+
+def up_times(a: Array, b: Array) -> Array:
+    """At least the product of two non-negative numbers: 0 only if one of them is, even where float64 underflows."""
+    with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+        return np.where((a == 0) | (b == 0), 0.0, a * b * (1 + 8 * ULP) + SMALLEST)
 
 
 def low_bit(x: Array) -> Array:
@@ -90,11 +96,14 @@ def sum_of_products(weights: Array, x: Array) -> tuple[Array, Array]:
     A zero weight drops its factor, even an infinite one.
     """
     with np.errstate(invalid="ignore", over="ignore"):
-        products = np.where(weights == 0, 0.0, weights * x)
+        absent = (weights == 0) | (x == 0)
+        products = np.where(absent, 0.0, weights * x)
         positive = np.maximum(products, 0.0).sum(axis=-1)
         negative = -np.minimum(products, 0.0).sum(axis=-1)
-        quantum = np.where(products == 0, np.inf, low_bit(weights) * low_bit(x)).min(axis=-1)
-        exact = (np.maximum(positive, negative) <= EXACT_INTEGERS * quantum) & np.isfinite(positive + negative)
+        quantum = np.where(absent, np.inf, low_bit(weights) * low_bit(x)).min(axis=-1)
+        # These two sums may have been rounded down to the limit themselves, hence up().
+        exact = (up(np.maximum(positive, negative)) <= EXACT_INTEGERS * quantum) & (quantum > 0)
+        exact &= np.isfinite(positive + negative)
         operations = products.shape[-1] + 4
         error = up(operations * (ULP * (positive + negative) + SMALLEST))
         return products.sum(axis=-1), np.where(exact, 0.0, error)
@@ -104,7 +113,7 @@ def affine(weights: Array, x: Enclosure, bias: Array | None = None) -> Enclosure
     """Enclose weights·x + bias over the last axis. The shapes are broadcast; the bias enters as one more product."""
     if bias is not None:
         weights, x = _with_bias(weights, x, bias)
-    slack = up(np.where(weights == 0, 0.0, np.abs(weights) * x.slack).sum(axis=-1))
+    slack = up(up_times(np.abs(weights), x.slack).sum(axis=-1))
     lowest, error_below = sum_of_products(weights, np.where(weights >= 0, x.low, x.high))
     if np.array_equal(x.low, x.high) and not error_below.any():
         return Enclosure(lowest, lowest, slack)

@@ -139,7 +139,8 @@ def _range(units: _Layers, coordinate: int, output: int, t_low: Array, t_high: A
         t_low, t_high = (np.where(flat, stop(t, outermost), t) for t in (t_low, t_high))
     spots = np.clip(np.where(np.isnan(kinks), t_low[:, None], kinks), t_low[:, None], t_high[:, None])
     spots = np.concatenate([t_low[:, None], t_high[:, None], spots], axis=1)
-    low, high = _values_at(units, coordinate, output, np.where(np.isfinite(spots), spots, 0.0))
+    some = np.clip(0.0, t_low, t_high)[:, None]
+    low, high = _values_at(units, coordinate, output, np.where(np.isfinite(spots), spots, some))
     for side, endless in ((1.0, t_high == np.inf), (-1.0, t_low == -np.inf)):
         growth, error = _growth(units, coordinate, output, side)
         high = np.where(endless & (side * growth + error > 0), np.inf, high)
@@ -176,10 +177,12 @@ def _rounding_between(units: _Layers, coordinate: int, t_low: Array, t_high: Arr
     """
     slopes, biases, W_2, b_2 = units.W_1[:, :, coordinate], units.b_1, units.W_2, units.b_2
     reach = np.maximum(np.abs(t_low), np.abs(t_high))
-    parts = np.abs(slopes) * reach + np.abs(biases)
     operations = slopes.shape[1] + 4
-    margin = up(operations * ULP * (reach + (np.abs(W_2) * parts[:, None, :]).sum(axis=2) + np.abs(b_2)))
-    ends = np.stack([slopes * t_low, slopes * t_high])
+    with np.errstate(invalid="ignore", over="ignore"):
+        parts = np.abs(slopes) * reach + np.abs(biases)
+        margin = up(operations * ULP * (reach + (np.abs(W_2) * parts[:, None, :]).sum(axis=2) + np.abs(b_2)))
+        ends = np.stack([slopes * t_low, slopes * t_high])
+    margin = np.where(np.isfinite(reach), margin, np.inf)
     awake = (ends + biases > 0).any(axis=0) & (W_2 != 0).any(axis=1)
     opposite = (np.sign(ends) == -np.sign(biases)).all(axis=0)
     near = (np.abs(ends) >= np.abs(biases) / 2).all(axis=0) & (np.abs(ends) <= np.abs(biases) * 2).all(axis=0)

@@ -60,12 +60,12 @@ def coincidence_power(target: Target, lattice: Lattice, deviation: Array, reach:
 def ramp_width(lattice: Lattice, tolerance: float, p: float, reach: float, bound: float) -> float:
     """The widest ramp (a power of two) whose walls cost at most their share of tolerance^p.
 
-    Walls have measure at most tokens·Σ_i counts[i]·ramp (twice that where both ends of a cell are trimmed), in units
-    of the other sides; on them the error is at most reach + bound in each of tokens·width entries.
+    Walls have measure at most tokens·Σ_i (3·counts[i] + 4)·ramp (see proof_grid) in units of the other sides; on them
+    the error is at most reach + bound in each of tokens·width entries.
     """
     sides = np.array(lattice.highs) - np.array(lattice.lows)
     volume = float(np.prod(sides)) ** lattice.tokens
-    walls = 2 * lattice.tokens * sum(n / side for n, side in zip(lattice.counts, sides, strict=True)) * volume
+    walls = lattice.tokens * sum((3 * n + 4) / side for n, side in zip(lattice.counts, sides, strict=True)) * volume
     height = lattice.tokens * lattice.width * (reach + bound) ** p
     allowed = RAMP_SHARE * tolerance**p / (walls * height)
     return power_of_two_below(min(allowed, lattice.cell_width / 4)) if allowed > 0 else 0.0

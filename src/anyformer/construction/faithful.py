@@ -69,10 +69,9 @@ def _stages(lattice: Lattice, bound: float, top: float) -> tuple[PlannedStage, .
     drafts = [*_before(lattice, lattice.cell_width / 4, top), *selective_shifts(lattice), *_outside(lattice, top)]
     after = [*_strays(lattice, bound), _clip(lattice, bound, top)]
     count = [PlannedStage(draft.stage.name, draft.stage.kind, len(draft.stage)) for draft in drafts]
-    values = [
-        PlannedStage("lift", "feed_forward", 1),
-        PlannedStage("value map", "feed_forward", lattice.tokens * lattice.sequences),
-    ]
+    values = [PlannedStage("lift", "feed_forward", 1)]
+    if lattice.sequences:
+        values.append(PlannedStage("value map", "feed_forward", lattice.tokens * lattice.sequences))
     return (*count, *values, *(PlannedStage(draft.stage.name, draft.stage.kind, len(draft.stage)) for draft in after))
 
 

@@ -7,17 +7,18 @@ from anyformer.construction.lattice import Lattice
 
 
 def proof_grid(lattice: Lattice, ramp: float) -> Grid:
-    """Each cell without its ramp at the upper end, and without as much at the lower end where that is needed.
+    """Each cell without its ramp at the upper end, and a ramp's width more at both ends where that is needed.
 
-    It is needed at the edge of a support, where the ramp to the outside lies, and in every cell if the domain does
-    not start at 0: moving it there rounds, and a cell's image must not reach into the wall below.
+    It is needed at the edges of a support, where the ramps to the outside lie, and in every cell if the domain does
+    not start at 0: moving it there rounds, and a cell's image must not reach into a wall.
     """
     lows, highs = [], []
     for low, high, count in zip(lattice.lows, lattice.highs, lattice.counts, strict=True):
         edges = low + np.arange(count + 1) * lattice.cell_width
-        trimmed = np.full(count, ramp if low != 0 else 0.0)
-        trimmed[0] = ramp if lattice.is_guarded else trimmed[0]
-        ends = np.minimum(edges[1:] - ramp, high - ramp if lattice.is_guarded else high)
-        lows.append(edges[:-1] + trimmed)
-        highs.append(ends)
+        moved = ramp if low != 0 else 0.0
+        starts, ends = edges[:-1] + moved, edges[1:] - ramp - moved
+        if lattice.is_guarded:
+            starts[0], ends = low + 2 * ramp, np.minimum(ends, high - 2 * ramp)
+        lows.append(starts)
+        highs.append(np.minimum(ends, high))
     return Grid(tuple(lows), tuple(highs))

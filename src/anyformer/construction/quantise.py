@@ -47,7 +47,9 @@ def mark_outside(lattice: Lattice, ramp: float, mark: float) -> list[Draft]:
     """
     if not lattice.is_guarded:
         return []
-    width, side = lattice.width, [n * lattice.cell_width for n in lattice.counts]
+    width = lattice.width
+    # Where the low end is moved to 0, the high end moves with a rounding: mark from a little below it.
+    side = [(high - low) * (1 - 2.0**-50 if low else 1) for low, high in zip(lattice.lows, lattice.highs, strict=True)]
     bound = 2 * power_of_two_above(max(side))
     rows = range(width)
     # Each coordinate has its own side, and all layers of a stage share one activation: one stage per coordinate.

@@ -89,7 +89,7 @@ def _refusal(candidate: Plan, trouble: str, best: Plan | None) -> str:
     ]
     if best is not None:
         lines.append(
-            f"  - a tolerance of {_reachable(best):.3g} or more ({best.layers:,} layers, ids of {best.id_bits} bits);"
+            f"  - a tolerance of {_rounded_up(_reachable(best)):.3g} or more ({best.layers:,} layers, ids of {best.id_bits} bits);"
         )
     if candidate.lattice.tokens > 2:
         fewer = replace(candidate.lattice, tokens=candidate.lattice.tokens - 1)
@@ -97,9 +97,8 @@ def _refusal(candidate: Plan, trouble: str, best: Plan | None) -> str:
             f"  - {fewer.tokens} tokens: about {fewer.tokens * fewer.sequences:,} layers at the same cell width;"
         )
     others = [name for name in METHODS if name != candidate.method]
-    lines.append(
-        f"  - another method: {', '.join(others)}." if others else "  - a higher limit on the layers (--max-layers)."
-    )
+    lines += [f"  - another method: {', '.join(others)};"] if others else []
+    lines += ["  - a higher limit on the layers (--max-layers, max_layers=…)."] if "allowed" in trouble else []
     return "\n".join(lines)
 
 
@@ -108,3 +107,9 @@ def _reachable(best: Plan) -> float:
     cells = max(best.error.total**best.p - best.error.ramps**best.p, 0.0)
     share = best.error.ramps**best.p / best.tolerance**best.p
     return float((cells / (1 - share)) ** (1 / best.p)) * (1 + 1e-9)
+
+
+def _rounded_up(x: float) -> float:
+    """The next number of three digits, so that what is printed is enough."""
+    unit = 10.0 ** (math.floor(math.log10(x)) - 2)
+    return math.ceil(x / unit) * unit

@@ -63,7 +63,7 @@ def largest_shifted(lattice: Lattice) -> int:
     """max x_n, attained when the first n − 1 codes are as small and the last as large as they can be."""
     first = np.arange(lattice.tokens) if not lattice.has_positions else np.zeros(lattice.tokens, dtype=np.int64)
     codes = [int(a) + int(b) for a, b in zip(first, np.broadcast_to(lattice.slot_codes, lattice.tokens), strict=True)]
-    codes[-1] += lattice.columns - 1 - int(first[-1])
+    codes[-1] += max(lattice.columns - 1 - int(first[-1]), 0)
     x = codes[0] + lattice.columns * (codes[-1] - codes[0])
     for code in codes[1:]:
         x = code + lattice.columns * (x - code)

@@ -15,6 +15,8 @@ def value_map(lattice: Lattice, columns: Integers, ids: Integers, outputs: Array
     already moved sits below all ids; the token that matches sits exactly where the ramp ends, so nothing large is
     ever multiplied. The lift puts all ids above whatever a moved token can look like.
     """
+    if not len(ids):  # fewer columns than tokens: no sequence has an id, and all tokens are strays
+        return [_lifted(lattice, lift)]
     order = np.argsort(-ids)
     delta, radices = lattice.cell_width, np.array(lattice.radices, dtype=np.float64)
     entries = columns[order] * delta

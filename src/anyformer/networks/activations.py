@@ -22,7 +22,8 @@ class Softmax:
 
     def __call__(self, scores: Array) -> Array:
         """Turn scores into weights along the last axis."""
-        powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        with np.errstate(over="ignore", under="ignore"):  # a loser by more than float64 can say has weight 0
+            powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
         return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
 
 

@@ -1,0 +1,24 @@
+"""What many tests share: a few small certified models, built once."""
+
+import os
+
+import pytest
+from hypothesis import settings
+
+import anyformer as af
+
+settings.register_profile("default", deadline=None, max_examples=60)
+settings.register_profile("thorough", deadline=None, max_examples=3000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(scope="session")
+def small_models() -> list[af.Model]:
+    """An equivariant, a positional, a width-2 and a compactly supported model."""
+    wanted = [
+        (af.targets.mean_scale(tokens=2), 0.3),
+        (af.targets.sort(tokens=2), 0.3),
+        (af.targets.centre(tokens=2, width=2), 0.6),
+        (af.targets.bump(tokens=2), 0.3),
+    ]
+    return [af.construct(target, tolerance) for target, tolerance in wanted]

@@ -1,0 +1,151 @@
+"""The whole construction: bit for bit the table, hard equal to soft, vanishing where it must."""
+
+import numpy as np
+import pytest
+
+import anyformer as af
+from anyformer.construction import build, plan
+from anyformer.construction.faithful import table
+from anyformer.networks import evaluate
+from anyformer.targets import Box, CompactSupport, EntrywiseLipschitz, Lipschitz, Symmetry
+
+
+def own(function, **declared):
+    return af.target(function, name="own", **declared)
+
+
+def hat(x):
+    """Vanishes with slope 1 towards the boundary of [0.1, 0.8]^n, which lies within the other box too."""
+    inside = np.clip(np.minimum(x - 0.1, 0.8 - x).min(axis=(1, 2), keepdims=True), 0, None)
+    return inside * (1 + x * (inside > 0))
+
+
+def tilted(x):
+    return x * np.array([1.0, -0.5]) + x.mean(axis=1, keepdims=True)
+
+
+TARGETS = {
+    "equivariant": (af.targets.mean_scale(tokens=2), 0.2, 2.0),
+    "three tokens": (af.targets.softmax(tokens=3), 0.5, 2.0),
+    "four tokens": (af.targets.power_sums(tokens=4), 1.2, 1.0),
+    "positional": (af.targets.sort(tokens=2), 0.1, 2.0),
+    "positional, three": (af.targets.reverse(tokens=3), 0.3, 1.0),
+    "width 2": (af.targets.mean_scale(tokens=2, width=2), 0.4, 2.0),
+    "width 2, positional": (af.targets.running_maximum(tokens=2, width=2), 0.5, 4.5),
+    "support": (af.targets.bump(tokens=2), 0.2, 2.0),
+    "support, width 2": (af.targets.bump(tokens=2, width=2), 0.5, 3.0),
+    "own support": (own(hat, tokens=2, lipschitz=3.0, domain=CompactSupport(0.1, 0.8)), 0.3, 2.0),
+    "own support, width 2": (own(hat, tokens=2, width=2, lipschitz=3.0, domain=CompactSupport((0.0, -0.3), 1.3)), 6.0, 1.0),
+    "own box": (own(np.cos, tokens=2, lipschitz=1.0, domain=Box(-1.0, 0.7)), 0.8, 2.0),
+    "own box, positional": (
+        own(np.cos, tokens=2, lipschitz=1.0, domain=Box(0.1, 1.7), symmetry=Symmetry.NONE), 0.3, 2.0
+    ),
+    "unequal sides": (own(tilted, tokens=2, width=2, lipschitz=2.0, domain=Box((0.0, -1.0), (1.0, -0.5))), 0.9, 1.0),
+    "large outputs": (own(lambda x: 1000 * x, tokens=2, lipschitz=1000.0, symmetry=Symmetry.NONE), 300.0, 2.0),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=TARGETS)
+def construction(request):
+    target, tolerance, p = TARGETS[request.param]
+    return build(plan(target, tolerance, p))
+
+
+def test_what_is_built_is_what_was_planned(construction):
+    planned, network = construction.plan, construction.network
+    assert [(s.name, s.kind, s.layers) for s in planned.stages] == [(s.name, s.kind, len(s)) for s in network.stages]
+    assert planned.layers == network.layer_count
+    assert planned.attention_layers == network.attention_layer_count
+    assert planned.parameters == network.parameter_count
+    assert network.shape == af.networks.BlockShape(2, 1, 4)
+    assert network.is_soft
+
+
+def cell_points(construction, rng, per_cell):
+    """Random points of every cell that has ids: (cells·per_cell, tokens, width), and the table's values there."""
+    lattice, grid = construction.plan.lattice, construction.grid
+    codes = lattice.sequence_codes()
+    if len(codes) > 700:
+        codes = codes[np.sort(rng.choice(len(codes), 700, replace=False))]
+    values = table(construction.plan, codes)
+    boxes = grid.boxes(lattice.column_table()[codes])
+    low, high = np.repeat(boxes.low, per_cell, axis=0), np.repeat(boxes.high, per_cell, axis=0)
+    points = np.clip(low + rng.random(low.shape) * (high - low), low, high)
+    edges = rng.integers(0, 8, size=points.shape)
+    points = np.where(edges == 0, low, np.where(edges == 1, high, points))
+    return points, np.repeat(values, per_cell, axis=0)
+
+
+def test_the_softmax_network_is_the_table_bit_for_bit_on_every_cell(construction):
+    points, values = cell_points(construction, np.random.default_rng(0), per_cell=3)
+    assert np.array_equal(af.runtime.run(construction.network, points), values)
+
+
+def test_the_table_is_the_target_up_to_its_quantum(construction):
+    lattice, planned = construction.plan.lattice, construction.plan
+    codes = lattice.sequence_codes()[:500]
+    error = np.abs(table(planned, codes) - planned.target(lattice.centres(codes)))
+    finest = planned.output_bound * 2.0**-50
+    assert error[..., 0].max() <= max(planned.output_quantum, finest) / 2
+    assert error.max() <= max(planned.output_quantum, finest) / 2
+
+
+def test_hard_and_soft_agree_on_ten_thousand_random_inputs(construction):
+    target = construction.plan.target
+    low, high = target.domain.lows(target.width), target.domain.highs(target.width)
+    x = low + np.random.default_rng(1).random((10_000, target.tokens, target.width)) * (high - low)
+    grid = construction.grid
+    inside = np.ones(x.shape, dtype=bool)
+    for row in range(target.width):
+        slot = np.clip(np.searchsorted(grid.lows[row], x[..., row], side="right") - 1, 0, None)
+        inside[..., row] = (x[..., row] >= grid.lows[row][slot]) & (x[..., row] <= grid.highs[row][slot])
+    x = x[inside.all(axis=(1, 2))]
+    assert len(x) > 9_900
+    soft = af.runtime.run(construction.network, x)
+    sample = np.arange(len(x)) if construction.network.layer_count < 600 else np.arange(2_000)
+    assert np.array_equal(evaluate(construction.hard_network, x[sample]), soft[sample])
+
+
+def test_the_proof_reaches_what_was_planned(construction):
+    planned = construction.plan
+    certificate = af.model.certify(construction)
+    assert certificate.certified_error <= planned.error.total * (1 + 1e-9) <= planned.tolerance * (1 + 1e-9)
+    assert certificate.measured.error <= certificate.certified_error
+    assert certificate.measured.high <= certificate.certified_error
+
+
+@pytest.mark.parametrize("far", [1e-3, 0.3, 1.0, 1e3, 1e17, 1e60, 1e300])
+@pytest.mark.parametrize("name", ["support", "support, width 2", "own support", "own support, width 2"])
+def test_outside_the_support_float64_gives_exactly_zero(name, far):
+    target, tolerance, p = TARGETS[name]
+    network = build(plan(target, tolerance, p)).network
+    rng = np.random.default_rng(2)
+    low, high = target.domain.lows(target.width), target.domain.highs(target.width)
+    x = low + (high - low) * rng.random((200, target.tokens, target.width))
+    outside = rng.random(x.shape) < 0.4
+    outside[np.arange(200), rng.integers(0, 2, 200), 0] = True
+    x = np.where(outside, np.where(rng.random(x.shape) < 0.5, low - far, high + far), x)
+    assert not af.runtime.run(network, x).any()
+
+
+def test_positions_and_compact_support_are_refused_with_the_reason():
+    target = own(lambda x: 0 * x, tokens=2, lipschitz=1.0, domain=CompactSupport(), symmetry=Symmetry.NONE)
+    with pytest.raises(af.AnyformerError, match=r"its value at X with the tokens permuted"):
+        plan(target, 0.5)
+
+
+def test_a_shift_that_lands_in_a_later_slot_would_be_shifted_again():
+    """Why slots are two grids apart: with the paper's spacing, token 0 at code 7 of 8 lands on code 15, a window of token 1."""
+    columns, codes = 8, np.array([7, 8])
+    landed = codes[0] + columns * (codes[1] - codes[0])
+    assert landed == 15 < 2 * columns
+    lattice = plan(af.targets.sort(tokens=2), 0.1).lattice
+    least = lattice.slot_codes[1] - (lattice.columns - 1)
+    last_code = lattice.slot_codes[1] + lattice.columns - 1
+    assert lattice.columns - 1 + lattice.columns * least > last_code
+
+
+def test_moduli_are_compared_by_what_they_allow():
+    bounds = np.full((2, 1, 2, 1), 0.5)
+    assert Lipschitz(1.0).largest_deviation(np.ones((2, 1))).max() == 1.0
+    assert EntrywiseLipschitz(bounds).largest_deviation(np.ones((2, 1))).max() == 1.0

@@ -1,0 +1,80 @@
+import math
+import time
+
+import pytest
+
+import anyformer as af
+from anyformer.construction import plan
+from anyformer.errors import PlanError
+
+
+def test_layer_counts_are_the_theorems():
+    planned = plan(af.targets.mean_scale(tokens=2), 0.2)
+    layers = {stage.name: stage.layers for stage in planned.stages}
+    count = planned.lattice.columns
+    assert layers["quantise"] == count
+    assert layers["selective shifts"] + layers["global shift"] == count + 1
+    assert layers["value map"] == 2 * math.comb(count, 2)
+    placed = plan(af.targets.sort(tokens=3), 0.3)
+    layers = {stage.name: stage.layers for stage in placed.stages}
+    count = placed.lattice.columns
+    assert layers["selective shifts"] == 3 * count
+    assert layers["value map"] == 3 * count**3
+
+
+def test_faithful_ids_have_2_n_plus_1_d_log_n_bits():
+    planned = plan(af.targets.mean_scale(tokens=2, width=2), 0.2)
+    assert planned.id_bits == 2 * (2 + 1) * 2 * math.log2(planned.lattice.counts[0])
+
+
+def test_planning_takes_milliseconds():
+    target = af.targets.mean_scale(tokens=2)
+    plan(target, 0.2)
+    start = time.perf_counter()
+    plan(target, 0.2)
+    # Not a benchmark: a guard against planning by building, which takes hundreds of times as long.
+    assert time.perf_counter() - start < 1.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"tolerance": 0.0}, "tolerance must be positive and finite; got 0.0"),
+        ({"tolerance": math.nan}, "tolerance must be positive and finite; got nan"),
+        ({"tolerance": 0.1, "p": 0.5}, "p must satisfy 1 <= p < infinity; got 0.5"),
+        ({"tolerance": 0.1, "p": math.inf}, "p must satisfy"),
+        ({"tolerance": 0.1, "method": "magic"}, "method must be one of selective-shift; got 'magic'"),
+    ],
+)
+def test_bad_requests_are_refused(arguments, message):
+    with pytest.raises(PlanError, match=message):
+        plan(af.targets.mean_scale(tokens=2), **arguments)
+
+
+def test_too_many_layers_are_refused_with_what_would_fit():
+    with pytest.raises(PlanError) as refusal:
+        plan(af.targets.mean_scale(tokens=3), 0.05, max_layers=10_000)
+    message = str(refusal.value)
+    assert "layers where 10,000 are allowed" in message
+    assert "2 tokens: about" in message
+    tolerance = float(message.split("a tolerance of ")[1].split(" ")[0])
+    assert plan(af.targets.mean_scale(tokens=3), tolerance, max_layers=10_000).layers <= 10_000
+
+
+def test_too_few_bits_are_refused_with_the_count():
+    with pytest.raises(PlanError, match=r"ids of \d\d bits, where float64 has 53 for the id and the output together"):
+        plan(af.targets.mean_scale(tokens=4), 0.2, max_layers=10**12)
+
+
+def test_ramps_too_steep_for_float64_are_refused():
+    with pytest.raises(PlanError, match=r"ramps of width .* where float64 keeps sums exact down to"):
+        plan(af.targets.sort(tokens=2), 0.1, p=40.0)
+
+
+def test_what_fits_is_certified():
+    target = af.targets.softmax(tokens=3)
+    with pytest.raises(PlanError) as refusal:
+        plan(target, 0.01, max_layers=2_000)
+    tolerance = float(str(refusal.value).split("a tolerance of ")[1].split(" ")[0])
+    model = af.construct(target, tolerance, max_layers=2_000)
+    assert model.certificate.is_within_tolerance
