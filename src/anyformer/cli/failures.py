@@ -1,0 +1,51 @@
+"""What goes wrong on the command line: one message, one exit code, never a traceback for a user's mistake."""
+
+import json
+import sys
+
+import typer
+
+from anyformer.errors import AnyformerError, CertificateError
+
+CHECK_FAILED = 1
+USAGE = 2
+INTERRUPTED = 130
+
+# Typer carries click inside or beside it, depending on its version; either way this is click's own UsageError.
+ClickUsageError: type[Exception] = typer.BadParameter.mro()[1]
+
+
+class UsageError(AnyformerError):
+    """Options that do not go together, or input that cannot be read."""
+
+
+def report(error: BaseException, as_json: bool) -> int:
+    """Say what went wrong, on stderr as text and with --json on stdout as well; return the exit code."""
+    from anyformer.reports.terminal import visible
+
+    kind, message = _kind(error), _message(error)
+    print("error: " + visible(message, keep="\n"), file=sys.stderr)
+    if as_json:
+        print(json.dumps({"error": {"kind": kind, "message": message}}))
+    return _exit_code(error)
+
+
+def _kind(error: BaseException) -> str:
+    return "UsageError" if isinstance(error, ClickUsageError) else type(error).__name__
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, ClickUsageError):
+        return str(error.format_message())  # type: ignore[attr-defined]
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted; nothing was written"
+    if isinstance(error, OSError) and error.strerror:
+        place = f": {error.filename}" if error.filename is not None else ""
+        return f"the file system refused: {error.strerror}{place}"
+    return str(error)
+
+
+def _exit_code(error: BaseException) -> int:
+    if isinstance(error, CertificateError):
+        return CHECK_FAILED
+    return INTERRUPTED if isinstance(error, KeyboardInterrupt) else USAGE

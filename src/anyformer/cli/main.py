@@ -1,0 +1,70 @@
+"""The command `anyformer`: its verbs, and the one place where errors become messages and exit codes."""
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from anyformer.cli import models, planning
+from anyformer.cli.failures import INTERRUPTED, USAGE, ClickUsageError, report
+from anyformer.errors import AnyformerError
+
+app = typer.Typer(
+    name="anyformer",
+    help="Any continuous sequence function as a Transformer, with a proof of its error. No training.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for verb in (planning.targets, planning.plan, planning.build, models.verify, models.run, models.describe, models.trace):
+    app.command(verb.__name__)(verb)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from anyformer import __version__
+
+        print(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Any continuous sequence function as a Transformer, with a proof of its error. No training."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb.
+
+    Args:
+        arguments: those of the process unless given.
+
+    Returns:
+        0 if all went well, 1 if a check failed, 2 for usage and bad input, 130 if interrupted.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given:
+        app(args=["--help"], prog_name="anyformer", standalone_mode=False)
+        return USAGE
+    as_json = "--json" in given
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal that cannot show ≤ must not end a proof
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = app(args=given, prog_name="anyformer", standalone_mode=False)
+        sys.stdout.flush()
+    except (AnyformerError, ClickUsageError, OSError) as error:
+        return report(error, as_json)
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    if code == INTERRUPTED:
+        return report(KeyboardInterrupt(), as_json)
+    return code if isinstance(code, int) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

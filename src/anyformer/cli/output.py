@@ -1,0 +1,71 @@
+"""Where results go: text or one JSON object on stdout, progress on stderr, other people's prints out of the way."""
+
+import contextlib
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+def emit(as_json: bool, data: Mapping[str, Any], view: "RenderableType") -> None:
+    """Print a result as one JSON object or as text."""
+    if as_json:
+        emit_json(data)
+    else:
+        emit_text(view)
+
+
+def emit_json(data: Mapping[str, Any]) -> None:
+    """Print one JSON object on a line."""
+    print(json.dumps(_finite(data), allow_nan=False))
+
+
+def emit_text(view: "RenderableType") -> None:
+    """Print text or tables."""
+    from anyformer.reports.terminal import console
+
+    console().print(view)
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinities: they become null."""
+    if isinstance(value, Mapping):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def note(text: str) -> None:
+    """A remark on stderr."""
+    from anyformer.reports.terminal import visible
+
+    print(f"note: {visible(text)}", file=sys.stderr)
+
+
+@contextlib.contextmanager
+def at_work(label: str) -> Iterator[Callable[[int, int], None] | None]:
+    """While a proof is under way: a progress bar on stderr if that is a terminal.
+
+    Whatever a user's function prints goes to stderr as well: stdout is for the result.
+    """
+    from anyformer.reports.terminal import console
+
+    stderr = console(sys.stderr)
+    with contextlib.redirect_stdout(sys.stderr):
+        if not stderr.is_terminal:
+            yield None
+            return
+        from rich.progress import Progress
+
+        with Progress(console=stderr, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
+            task = bar.add_task(label, total=None)
+            yield lambda done, of: bar.update(task, completed=done, total=of)

@@ -1,0 +1,79 @@
+"""`targets`, `plan` and `build`: from a name to a certified model."""
+
+import os
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from anyformer.cli.failures import UsageError
+from anyformer.cli.output import Json, at_work, emit
+from anyformer.cli.request import Request, takes_request, target_of
+from anyformer.exports.layout import FILES
+
+
+def targets(json: Json = False) -> None:
+    """List the ready-made targets. Positional ones need --positions."""
+    from anyformer.reports.catalogue import target_entries, targets_data, targets_view
+
+    entries = target_entries()
+    emit(json, targets_data(entries), targets_view(entries))
+
+
+@takes_request
+def plan(request: Request, json: Json = False) -> None:
+    """Decide every size of a construction without building it: layers, bits, bytes, time and where the error goes."""
+    from anyformer.construction.select import plan as plan_construction
+    from anyformer.reports.plans import plan_data, plan_view
+    from anyformer.targets import check_target
+
+    with at_work("planning"):
+        target = target_of(request)
+        check_target(target)
+        made = plan_construction(target, request.epsilon, request.p, request.method, request.max_layers)
+    emit(json, plan_data(made), plan_view(made))
+
+
+@takes_request
+def build(
+    request: Request,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The folder to write the model to; nothing is written without."),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the folder if it exists.")] = False,
+    json: Json = False,
+) -> None:
+    """Build a Transformer for a target and prove its error. No training."""
+    from anyformer.model import construct
+    from anyformer.reports.models import build_data, build_view
+
+    if output is not None:
+        _check_free(output, overwrite)
+    start = time.perf_counter()
+    with at_work("proving") as progress:
+        model = construct(
+            target_of(request), request.epsilon, request.p, request.method, request.max_layers, progress=progress
+        )
+    seconds = time.perf_counter() - start
+    place = None if output is None else str(model.save(output, overwrite=overwrite))
+    emit(json, build_data(model, seconds, place), build_view(model, seconds, place))
+
+
+def _check_free(folder: Path, overwrite: bool) -> None:
+    """Better to fail now than after an hour of proving."""
+    if os.path.lexists(folder) and not overwrite:
+        raise UsageError(f"--output must be a new folder; {str(folder)!r} exists. Choose another or add --overwrite.")
+    if os.path.islink(folder) or (folder.is_dir() and set(os.listdir(folder)) - set(FILES)):
+        raise UsageError(
+            f"--overwrite must meet a model's folder; {str(folder)!r} is a link or holds other files. "
+            "Choose another place."
+        )
+    nearest = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
+    if not nearest.is_dir():
+        raise UsageError(f"--output must be a folder; {str(nearest)!r} is a file. Choose another place.")
+    if not os.access(nearest, os.W_OK):
+        raise UsageError(
+            f"--output must be in a place one may write to; {str(nearest)!r} is not. Choose another place."
+        )

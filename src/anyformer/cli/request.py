@@ -1,0 +1,164 @@
+"""What `plan` and `build` are asked for: the options they share, written once, and the target they name."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import typer
+
+from anyformer.cli.failures import UsageError
+from anyformer.cli.numbers import numbers_of
+from anyformer.construction.plans import MAX_LAYERS
+from anyformer.construction.select import DEFAULT_METHOD
+from anyformer.targets import (
+    CATALOGUE,
+    Box,
+    CompactSupport,
+    Domain,
+    Symmetry,
+    Target,
+    load_function,
+    ready_made,
+    target,
+)
+
+OWN = "Own functions only."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """The options of `plan` and `build`, as they stand on the command line."""
+
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="TARGET", help="A ready-made target, path/to/file.py:function or package.module:function."
+        ),
+    ]
+    epsilon: Annotated[float, typer.Option(help="The error to stay below, in L^p over the domain.")]
+    p: Annotated[float, typer.Option("--p", help="The exponent of the error, at least 1.")] = 2.0
+    tokens: Annotated[int, typer.Option(help="The length of the sequences.")] = 2
+    width: Annotated[int, typer.Option(help="Numbers per token.")] = 1
+    positions: Annotated[
+        bool, typer.Option("--positions", help="Give the network positions: the order of tokens may matter.")
+    ] = False
+    method: Annotated[str, typer.Option(help="How to build.")] = DEFAULT_METHOD
+    max_layers: Annotated[int, typer.Option(help="Refuse to build more layers than this.")] = MAX_LAYERS
+    parameters: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of a ready-made target.")
+    ] = None
+    lipschitz: Annotated[
+        float | None, typer.Option(help=f"No output entry changes faster than this times the largest change. {OWN}")
+    ] = None
+    low: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help=f"Low end of the domain, or one per coordinate. {OWN}")
+    ] = None
+    high: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help=f"High end of the domain, or one per coordinate. {OWN}")
+    ] = None
+    compact_support: Annotated[
+        bool, typer.Option("--compact-support", help=f"The function is 0 outside the domain. {OWN}")
+    ] = False
+    one_by_one: Annotated[
+        bool, typer.Option("--one-by-one", help=f"The function takes one sequence, not a batch. {OWN}")
+    ] = False
+
+
+def takes_request(verb: Callable[..., None]) -> Callable[..., None]:
+    """Let a verb that takes a `request` be called with the options of Request instead, next to its own."""
+    shared = inspect.signature(Request).parameters
+    own = {name: one for name, one in inspect.signature(verb).parameters.items() if name != "request"}
+
+    @functools.wraps(verb)
+    def expanded(**options: Any) -> None:
+        verb(request=Request(**{name: options.pop(name) for name in shared}), **options)
+
+    both = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*shared.values(), *own.values())]
+    # Typer looks at the signature for the defaults and at the annotations for the types.
+    expanded.__signature__ = inspect.Signature(both)  # type: ignore[attr-defined]
+    expanded.__annotations__ = {one.name: one.annotation for one in both}
+    return expanded
+
+
+def target_of(request: Request) -> Target:
+    """The target a request names, equivariant unless it asks for positions."""
+    chosen = _own(request) if ":" in request.target else _ready_made(request)
+    return replace(chosen, symmetry=Symmetry.NONE if request.positions else Symmetry.EQUIVARIANT)
+
+
+def _own(request: Request) -> Target:
+    if request.parameters:
+        raise UsageError(
+            f"--set must come with a ready-made target; got {request.target!r}. Write the values into the function."
+        )
+    if request.lipschitz is None:
+        raise UsageError(
+            f"--lipschitz must be given for one's own function; got none for {request.target!r}. Give a constant L "
+            "such that no output entry changes by more than L times the largest change of an input entry."
+        )
+    return target(
+        load_function(request.target),
+        tokens=request.tokens,
+        width=request.width,
+        lipschitz=request.lipschitz,
+        domain=_domain(request),
+        vectorised=not request.one_by_one,
+    )
+
+
+def _domain(request: Request) -> Domain:
+    kind: type[Domain] = CompactSupport if request.compact_support else Box
+    ends = {"low": request.low, "high": request.high}
+    return kind(**{name: _end(name, text) for name, text in ends.items() if text is not None})
+
+
+def _end(name: str, text: str) -> float | tuple[float, ...]:
+    ends = tuple(numbers_of(text, f"--{name}"))
+    return ends[0] if len(ends) == 1 else ends
+
+
+def _ready_made(request: Request) -> Target:
+    from anyformer.reports.catalogue import settable
+
+    if request.target not in CATALOGUE:
+        return ready_made(request.target, request.tokens, request.width)  # which raises, with the names there are
+    given = [name for name, value in _own_options(request).items() if value]
+    if given:
+        raise UsageError(
+            f"{', '.join(given)} must come with one's own function; {request.target!r} is ready-made and states "
+            "its own domain and modulus. Leave it out."
+        )
+    return ready_made(
+        request.target, request.tokens, request.width, **_parameters(request, list(settable(request.target)))
+    )
+
+
+def _own_options(request: Request) -> dict[str, bool]:
+    return {
+        "--lipschitz": request.lipschitz is not None,
+        "--low": request.low is not None,
+        "--high": request.high is not None,
+        "--compact-support": request.compact_support,
+        "--one-by-one": request.one_by_one,
+    }
+
+
+def _parameters(request: Request, taken: list[str]) -> dict[str, float | int]:
+    parameters: dict[str, float | int] = {}
+    for setting in request.parameters or ():
+        name, equals, text = setting.partition("=")
+        if not equals or name not in taken or name in parameters:
+            listed = ", ".join(f"{one}=NUMBER" for one in taken) or "none, as it has no parameters"
+            raise UsageError(
+                f"--set for {request.target!r} must be one of these, each at most once: {listed}; got {setting!r}."
+            )
+        parameters[name] = _number(setting, text)
+    return parameters
+
+
+def _number(setting: str, text: str) -> float | int:
+    """Whole numbers stay whole: a window of 3 is not a window of 3.0."""
+    [number] = numbers_of(text, f"--set {setting!r}", exactly=1)
+    return int(text) if text.strip().lstrip("+-").isdecimal() else number

@@ -1,0 +1,186 @@
+"""config.json: the sizes of a network and the names of its stages; from them follows every tensor's shape."""
+
+import dataclasses
+import json
+import reprlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
+
+from anyformer.errors import ModelFileError
+from anyformer.networks.layers import AttentionStage, FeedForwardStage, Stage
+from anyformer.networks.network import Network
+
+Shape: TypeAlias = tuple[int, ...]
+
+FORMAT = "anyformer-model-1"
+MAX_NAME = 200
+MAX_STAGES = 1_000_000
+# Above any file's size, and small enough that products of sizes can still be printed.
+MAX_SIZE = 2**40
+POSITIONS = "positional_encoding"
+
+KINDS: Final[Mapping[str, type[Stage]]] = MappingProxyType(
+    {AttentionStage.kind: AttentionStage, FeedForwardStage.kind: FeedForwardStage}
+)
+
+
+@dataclass(frozen=True)
+class StageEntry:
+    """One stage: a run of layers of one kind."""
+
+    name: str
+    kind: str
+    layers: int
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything about a network but its numbers. The fields are those of the file, in its order."""
+
+    tokens: int
+    width: int
+    heads: int
+    head_size: int
+    hidden_size: int
+    stages: tuple[StageEntry, ...]
+    positional_encoding: bool
+
+    @classmethod
+    def of(cls, network: Network) -> "Config":
+        """Describe a network."""
+        return cls(
+            tokens=int(network.tokens),
+            width=int(network.width),
+            heads=int(network.shape.heads),
+            head_size=int(network.shape.head_size),
+            hidden_size=int(network.shape.hidden_size),
+            stages=tuple(StageEntry(stage.name, stage.kind, len(stage)) for stage in network.stages),
+            positional_encoding=network.positional_encoding is not None,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        return {"format": FORMAT, **dataclasses.asdict(self)}
+
+    def shapes(self) -> dict[str, Shape]:
+        """The tensors that model.safetensors must hold, with their shapes."""
+        found: dict[str, Shape] = {}
+        for k, entry in enumerate(self.stages):
+            for name, axes in KINDS[entry.kind].AXES.items():
+                found[tensor_name(k, name)] = tuple(self._size(axis, entry) for axis in axes)
+        return found | ({POSITIONS: (self.tokens, self.width)} if self.positional_encoding else {})
+
+    def _size(self, axis: str, entry: StageEntry) -> int:
+        return entry.layers if axis == "layers" else int(getattr(self, axis))
+
+
+def tensor_name(stage: int, name: str) -> str:
+    """What a stage's array is called in model.safetensors.
+
+    >>> tensor_name(0, "W_Q")
+    'stages.0.W_Q'
+    """
+    return f"stages.{stage}.{name}"
+
+
+def config_from_json(text: str, path: Path) -> Config:
+    """Read what `to_json` gave; every fault is reported by file and field."""
+    fields = _Fields(_parse(text, path), f"{path}: ")
+    fields.check_format()
+    fields.check_names(("format", *(field.name for field in dataclasses.fields(Config))))
+    return Config(
+        tokens=fields.size("tokens", at_least=2),
+        width=fields.size("width"),
+        heads=fields.size("heads"),
+        head_size=fields.size("head_size"),
+        hidden_size=fields.size("hidden_size"),
+        stages=tuple(_stage(entry, path, k) for k, entry in enumerate(fields.stages())),
+        positional_encoding=fields.flag("positional_encoding"),
+    )
+
+
+def has_our_format(text: str) -> bool:
+    """Whether this is the config of a model of ours, sound or not: nobody else writes this format."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(data, dict) and data.get("format") == FORMAT
+
+
+def _parse(text: str, path: Path) -> object:
+    try:
+        return json.loads(text)
+    # A plain ValueError is an integer of thousands of digits, a RecursionError thousands of brackets.
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(f"{path} must be JSON; got {error}. Restore the file or save the model again.") from error
+
+
+def _stage(data: object, path: Path, k: int) -> StageEntry:
+    fields = _Fields(data, f"{path}: stages[{k}].")
+    fields.check_names(tuple(field.name for field in dataclasses.fields(StageEntry)))
+    return StageEntry(fields.name("name"), fields.kind("kind"), fields.size("layers"))
+
+
+class _Fields:
+    """Typed access to a JSON object that names the file and the field at fault."""
+
+    def __init__(self, data: object, where: str) -> None:
+        if not isinstance(data, dict):
+            raise ModelFileError(
+                f"{where.rstrip(' .:')} must be a JSON object; got {reprlib.repr(data)}. Save the model again."
+            )
+        self.data, self.where = data, where
+
+    def fault(self, name: str, wanted: str) -> ModelFileError:
+        got = reprlib.repr(self.data[name]) if name in self.data else "nothing"
+        return ModelFileError(
+            f"{self.where}{name} must be {wanted}; got {got}. Restore the file or save the model again."
+        )
+
+    def check_format(self) -> None:
+        if self.data.get("format") != FORMAT:
+            raise self.fault("format", f"{FORMAT!r}, the one this version reads")
+
+    def check_names(self, known: tuple[str, ...]) -> None:
+        # What is not understood may change what the network means, so it is not passed over.
+        for name in self.data:
+            if name not in known:
+                raise ModelFileError(
+                    f"{self.where}{reprlib.repr(name)} must not be there, the fields are {', '.join(known)}. Remove it."
+                )
+
+    def size(self, name: str, at_least: int = 1) -> int:
+        value = self.data.get(name)
+        if not isinstance(value, int) or isinstance(value, bool) or not at_least <= value <= MAX_SIZE:
+            raise self.fault(name, f"a whole number from {at_least} to {MAX_SIZE}")
+        return value
+
+    def name(self, name: str) -> str:
+        value = self.data.get(name)
+        if not isinstance(value, str) or len(value) > MAX_NAME:
+            raise self.fault(name, f"a string of at most {MAX_NAME} characters")
+        return value
+
+    def kind(self, name: str) -> str:
+        value = self.data.get(name)
+        if not isinstance(value, str) or value not in KINDS:
+            raise self.fault(name, f"one of {', '.join(map(repr, KINDS))}")
+        return value
+
+    def flag(self, name: str) -> bool:
+        value = self.data.get(name)
+        if not isinstance(value, bool):
+            raise self.fault(name, "true or false")
+        return value
+
+    def stages(self) -> list[object]:
+        value = self.data.get("stages")
+        if not isinstance(value, list):
+            raise self.fault("stages", "a list")
+        if len(value) > MAX_STAGES:
+            raise ModelFileError(f"{self.where}stages must be at most {MAX_STAGES} stages; got {len(value)}")
+        return value

@@ -1,0 +1,107 @@
+"""model.safetensors: the numbers of a network, each array checked against the config before it is loaded."""
+
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from anyformer.errors import ModelFileError
+from anyformer.exports.config import KINDS, POSITIONS, Config, Shape, StageEntry, tensor_name
+from anyformer.networks.activations import Array
+from anyformer.networks.layers import BlockShape, Stage, weights
+from anyformer.networks.network import Network
+
+BYTES = 8
+# The library writes longer headers than this, but never reads them.
+MAX_HEADER_BYTES = 100_000_000
+
+
+def tensors_of(network: Network) -> dict[str, Array]:
+    """Every array of a network by its name in the file."""
+    found = {
+        tensor_name(k, name): array for k, stage in enumerate(network.stages) for name, array in weights(stage).items()
+    }
+    return found if network.positional_encoding is None else found | {POSITIONS: network.positional_encoding}
+
+
+def tensor_bytes(network: Network) -> bytes:
+    """The content of model.safetensors."""
+    # The library writes memory as it lies, so an array in Fortran order would come back scrambled.
+    data = save({name: np.ascontiguousarray(array) for name, array in tensors_of(network).items()})
+    header = int.from_bytes(data[:BYTES], "little")
+    if header > MAX_HEADER_BYTES:
+        raise ModelFileError(
+            f"a model's list of tensors must fit {MAX_HEADER_BYTES} bytes; {len(network.stages)} stages take {header}. "
+            f"Merge neighbouring stages of one kind."
+        )
+    return data
+
+
+def read_network(path: Path, config: Config) -> Network:
+    """Read the arrays that the config describes, and no others."""
+    tensors = _read_tensors(path, config.shapes())
+    stages = tuple(_stage(k, entry, tensors) for k, entry in enumerate(config.stages))
+    shape = BlockShape(config.heads, config.head_size, config.hidden_size)
+    return Network(config.tokens, config.width, shape, stages, tensors.get(POSITIONS))
+
+
+def _stage(k: int, entry: StageEntry, tensors: Mapping[str, Any]) -> Stage:
+    kind = KINDS[entry.kind]
+    return kind(entry.name, **{name: tensors[tensor_name(k, name)] for name in kind.AXES})
+
+
+def _read_tensors(path: Path, shapes: Mapping[str, Shape]) -> dict[str, Array]:
+    _check_size(path, shapes)
+    try:
+        with safe_open(path, framework="numpy") as file:
+            _check_names(path, set(file.keys()), shapes)
+            for name, shape in shapes.items():
+                _check_header(path, name, file.get_slice(name), shape)
+            return {name: _finite(path, name, file.get_tensor(name)) for name in shapes}
+    except (SafetensorError, OSError, ValueError, OverflowError, MemoryError) as error:
+        raise ModelFileError(
+            f"{path} must be a whole safetensors file; got {error}. Restore the file or save the model again."
+        ) from error
+
+
+def _check_size(path: Path, shapes: Mapping[str, Shape]) -> None:
+    needed = BYTES * sum(math.prod(shape) for shape in shapes.values())
+    # Opened here, for the library reports a file that may not be read as one that is not there.
+    with open(path, "rb") as file:
+        there = os.fstat(file.fileno()).st_size
+    if needed > there:
+        raise ModelFileError(
+            f"{path} must hold the {needed} bytes of tensors that config.json describes; it has {there} bytes. "
+            f"Restore the files or save the model again."
+        )
+
+
+def _check_names(path: Path, there: set[str], shapes: Mapping[str, Shape]) -> None:
+    missing, extra = [name for name in shapes if name not in there], sorted(there - set(shapes))
+    if missing:
+        raise ModelFileError(f"{path} must hold the tensor {missing[0]}, which config.json describes; it is missing.")
+    if extra:
+        raise ModelFileError(f"{path} must hold no tensor that config.json does not describe; got {extra[0]!r}.")
+
+
+def _check_header(path: Path, name: str, header: Any, shape: Shape) -> None:
+    dtype, got = header.get_dtype(), tuple(header.get_shape())
+    if dtype != "F64":
+        raise ModelFileError(f"{path}: {name} must have dtype float64 (F64); got {dtype}. Save the model again.")
+    if got != shape:
+        raise ModelFileError(
+            f"{path}: {name} must have shape {shape}, by config.json; got {got}. Save the model again."
+        )
+
+
+def _finite(path: Path, name: str, array: Array) -> Array:
+    finite = np.isfinite(array)
+    if not finite.all():
+        where = tuple(int(i) for i in np.unravel_index(finite.argmin(), array.shape))
+        raise ModelFileError(f"{path}: {name} must be finite; got {array[where]} at index {where}.")
+    return array

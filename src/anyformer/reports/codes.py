@@ -1,0 +1,76 @@
+"""How a network holds whole numbers in its tokens, read off its weights.
+
+A layer of selective shifts moves the tokens whose reading w·z lies in a window one cell wide. So its weights tell both
+w and the width of a cell, and a token's code is w·z in units of a cell.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from anyformer.networks.activations import Array
+from anyformer.networks.layers import AttentionStage
+from anyformer.networks.network import Network
+
+
+@dataclass(frozen=True)
+class Window:
+    """A layer shifts the tokens whose reading lies strictly between these two."""
+
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Code:
+    """A token's code is direction·z / unit."""
+
+    direction: tuple[float, ...]
+    unit: float
+
+    def of(self, state: Array) -> tuple[int | float, ...]:
+        """The codes of all tokens of a sequence; a float where one is no whole number."""
+        return tuple(int(c) if c.is_integer() else c for c in (state @ np.array(self.direction) / self.unit).tolist())
+
+
+def window(stage: AttentionStage, layer: int) -> Window | None:
+    """The window of a layer with two heads at work, each comparing the token's reading with a threshold; else None."""
+    thresholds = [_threshold(stage, layer, head) for head in _at_work(stage, layer)]
+    known = sorted(threshold for threshold in thresholds if threshold is not None)
+    return Window(*known) if len(thresholds) == len(known) == 2 and known[0] < known[1] else None
+
+
+def _at_work(stage: AttentionStage, layer: int) -> list[int]:
+    return [head for head, W_O in enumerate(stage.W_O[layer]) if W_O.any()]
+
+
+def _threshold(stage: AttentionStage, layer: int, head: int) -> float | None:
+    """t with query = s·(key − t): where a head turns from the smallest key to the largest."""
+    queries, keys = stage.W_Q[layer, head], stage.W_K[layer, head]
+    if len(keys) != 1 or not keys.any():
+        return None
+    pivot = int(np.abs(keys[0]).argmax())
+    sharpness = float(queries[0, pivot] / keys[0, pivot])
+    if sharpness <= 0 or not np.isfinite(sharpness) or (queries != sharpness * keys).any():
+        return None
+    return -float(stage.b_Q[layer, head, 0]) / sharpness
+
+
+def find_sweep(network: Network) -> int | None:
+    """The index of the first stage whose layers have windows: the selective shifts."""
+    for index, stage in enumerate(network.stages):
+        if isinstance(stage, AttentionStage) and len(stage) and window(stage, 0) is not None:
+            return index
+    return None
+
+
+def code_of(network: Network) -> Code | None:
+    """How the network's tokens hold codes; None if it has no selective shifts."""
+    sweep = find_sweep(network)
+    if sweep is None:
+        return None
+    stage = network.stages[sweep]
+    assert isinstance(stage, AttentionStage)
+    first = window(stage, 0)
+    assert first is not None
+    return Code(tuple(stage.W_K[0, _at_work(stage, 0)[0], 0].tolist()), first.upper - first.lower)

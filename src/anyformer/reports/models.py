@@ -1,0 +1,135 @@
+"""A model, as data and as text: what it is made of and what is claimed of it."""
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+
+from anyformer.certificates.certificate import KIND, Certificate
+from anyformer.model import Model
+from anyformer.networks.network import Network
+from anyformer.reports.plans import asked
+from anyformer.reports.stages import KINDS, purpose
+from anyformer.reports.terminal import count, duration, error_size, facts, heading, number, table
+
+READ_NOT_PROVED = "read from the file, not re-proved; `anyformer verify` proves it anew"
+
+
+def build_data(model: Model, seconds: float, output: str | None) -> dict[str, Any]:
+    """A fresh model as a JSON object; `output` is where it was written, if it was."""
+    return {
+        **_network_data(model.network),
+        **_claim_data(model.certificate),
+        "seconds": seconds,
+        "output": output,
+    }
+
+
+def build_view(model: Model, seconds: float, output: str | None) -> RenderableType:
+    """A fresh model as text."""
+    certificate = model.certificate
+    place = output if output is not None else "nothing was written: name a folder with -o to keep the model"
+    return Group(
+        _title(model),
+        heading(f"CERTIFIED {_claim(certificate)}", style="bold green"),
+        facts(
+            [
+                ("measured", _measured(certificate)),
+                ("holds", KIND),
+                *_size_facts(model),
+                ("time", duration(seconds)),
+                ("written to", place),
+            ]
+        ),
+    )
+
+
+def describe_data(model: Model) -> dict[str, Any]:
+    """A model as a JSON object. What the certificate claims is a part of its own, labelled."""
+    network = model.network
+    stages = [
+        {"name": stage.name, "kind": stage.kind, "layers": len(stage), "purpose": purpose(stage.name)}
+        for stage in network.stages
+    ]
+    claim = {**_claim_data(model.certificate), "weights_digest": model.certificate.weights_digest}
+    return {**_network_data(network), "stages": stages, "certificate": {"status": READ_NOT_PROVED, **claim}}
+
+
+def describe_view(model: Model) -> RenderableType:
+    """A model as text."""
+    certificate = model.certificate
+    stages = [(stage.name, KINDS[stage.kind], count(len(stage)), purpose(stage.name)) for stage in model.network.stages]
+    return Group(
+        _title(model),
+        facts(_size_facts(model)),
+        table(("stage", "kind", "layers", "what it does"), stages, wrapping=("what it does",), right=("layers",)),
+        heading("Certificate"),
+        facts(
+            [
+                ("status", READ_NOT_PROVED),
+                ("states", _claim(certificate)),
+                ("holds", KIND),
+                ("measured", _measured(certificate)),
+                ("sha256", certificate.weights_digest),
+            ]
+        ),
+    )
+
+
+def _network_data(network: Network) -> dict[str, Any]:
+    return {
+        "tokens": network.tokens,
+        "width": network.width,
+        "positions": network.positional_encoding is not None,
+        "block_shape": [network.shape.heads, network.shape.head_size, network.shape.hidden_size],
+        "layers": network.layer_count,
+        "attention_layers": network.attention_layer_count,
+        "parameters": network.parameter_count,
+    }
+
+
+def _claim_data(certificate: Certificate) -> dict[str, Any]:
+    measured = certificate.measured
+    return {
+        "target": certificate.target.name,
+        "p": certificate.p,
+        "epsilon": certificate.tolerance,
+        "certified_error": certificate.certified_error,
+        "measured_error": measured.error,
+        "measured_interval": [measured.low, measured.high],
+        "kind": KIND,
+        "cells_per_axis": list(certificate.grid.cells_per_axis),
+        "method": certificate.construction.get("method"),
+        "id_bits": certificate.construction.get("id_bits"),
+    }
+
+
+def _title(model: Model) -> RenderableType:
+    network = model.network
+    has_positions = network.positional_encoding is not None
+    return heading(asked(model.certificate.target.name, network.tokens, network.width, has_positions))
+
+
+def _claim(certificate: Certificate) -> str:
+    return (
+        f"error at most {error_size(certificate.certified_error)} in L^{number(certificate.p)}, "
+        f"asked for {number(certificate.tolerance)}"
+    )
+
+
+def _measured(certificate: Certificate) -> str:
+    measured = certificate.measured
+    interval = f"{error_size(measured.low)} to {error_size(measured.high)}"
+    return f"{error_size(measured.error)} ({interval}, on {count(measured.samples)} samples)"
+
+
+def _size_facts(model: Model) -> list[tuple[str, str]]:
+    network, made = model.network, model.certificate.construction
+    shape = network.shape
+    return [
+        ("method", str(made.get("method", "not stated"))),
+        ("block", f"{shape.heads} heads of size {shape.head_size}, {shape.hidden_size} hidden units"),
+        ("layers", f"{count(network.layer_count)}, of which {count(network.attention_layer_count)} attention"),
+        ("parameters", count(network.parameter_count)),
+        ("cells per axis", " × ".join(map(count, model.certificate.grid.cells_per_axis))),
+        ("context ids", f"of {made.get('id_bits', 'an unknown number of')} bits"),
+    ]

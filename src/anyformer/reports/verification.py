@@ -1,0 +1,84 @@
+"""A verification, as data and as text: the verdict first, then what was derived against what is stated."""
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from anyformer.certificates.certificate import ASSUMPTIONS, KIND, TERMS, Certificate
+from anyformer.certificates.checker import Verdict, Verification
+from anyformer.reports.plans import asked
+from anyformer.reports.terminal import error_size, facts, heading, number, numbers, table
+from anyformer.targets.target import Symmetry
+
+STYLES = {Verdict.PROVED: "bold green", Verdict.REFUTED: "bold red", Verdict.UNDECIDED: "bold yellow"}
+
+
+def verification_data(result: Verification, certificate: Certificate) -> dict[str, Any]:
+    """The verification as a JSON object."""
+    bound = result.bound
+    derived = None
+    if bound is not None:
+        terms = {name: getattr(bound, name) for name in TERMS}
+        derived = {"certified_error": bound.upper, "lower": bound.lower, "cells": bound.cells, "terms": terms}
+    measured = certificate.measured
+    return {
+        "verdict": result.verdict.name.lower(),
+        "proved": result.verdict is Verdict.PROVED,
+        "meaning": result.verdict.value,
+        "reason": result.reason,
+        "target": certificate.target.name,
+        "p": certificate.p,
+        "epsilon": certificate.tolerance,
+        "derived": derived,
+        "stated": {"certified_error": certificate.certified_error, "terms": dict(certificate.terms)},
+        "measured_error": measured.error,
+        "measured_interval": [measured.low, measured.high],
+        "witness": None if result.witness is None else result.witness.tolist(),
+        "kind": KIND,
+        "assumptions": list(ASSUMPTIONS),
+    }
+
+
+def verification_view(result: Verification, certificate: Certificate) -> RenderableType:
+    """The verification as text."""
+    declared = certificate.target
+    has_positions = declared.symmetry is Symmetry.NONE
+    name, _, meaning = result.verdict.value.partition(":")
+    return Group(
+        Text(name.upper(), style=f"{STYLES[result.verdict]} reverse").append(f":{meaning}", style="not reverse"),
+        facts(
+            [
+                ("reason", result.reason),
+                ("target", asked(declared.name, declared.tokens, declared.width, has_positions)),
+                ("tolerance", f"{number(certificate.tolerance)} in L^{number(certificate.p)}"),
+                ("measured", _measured(certificate)),
+                *_witness(result),
+            ]
+        ),
+        _terms(result, certificate),
+        heading(f"What it rests on, {KIND}:"),
+        facts([("-", one) for one in ASSUMPTIONS]),
+    )
+
+
+def _measured(certificate: Certificate) -> str:
+    measured = certificate.measured
+    return f"{error_size(measured.error)} ({error_size(measured.low)} to {error_size(measured.high)}), as stated"
+
+
+def _witness(result: Verification) -> list[tuple[str, str]]:
+    if result.witness is None:
+        return []
+    return [("witness", "it shows most at the input " + "; ".join(map(numbers, result.witness.tolist())))]
+
+
+def _terms(result: Verification, certificate: Certificate) -> RenderableType:
+    """Derived against stated, a term a line; nothing was derived when the target broke its own declaration."""
+    bound = result.bound
+    stated = {**certificate.terms, "error": certificate.certified_error}
+    rows = []
+    for name, value in stated.items():
+        derived = "—" if bound is None else error_size(bound.upper if name == "error" else getattr(bound, name))
+        rows.append((name.replace("_", " "), derived, error_size(value)))
+    return table(("term", "derived now", "stated"), rows, right=("derived now", "stated"))

@@ -1,0 +1,70 @@
+"""Walking one sequence through a stage, layer by layer, keeping only the layers that changed something."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from anyformer.networks.activations import Array
+from anyformer.networks.evaluate import apply_attention
+from anyformer.networks.layers import AttentionStage, FeedForwardStage, Stage
+from anyformer.networks.runs import Run, runs
+from anyformer.reports.codes import Window, window
+
+Column = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Move:
+    """One layer that changed one token: from where to where, and the layer's window if it has one."""
+
+    layer: int
+    token: int
+    before: Column
+    after: Column
+    window: Window | None = None
+
+
+def walk(stage: Stage, state: Array) -> tuple[Array, tuple[Move, ...]]:
+    """The sequence after a stage, to the same bits as `runtime.run` gives, and every move on the way."""
+    return _attend(stage, state) if isinstance(stage, AttentionStage) else _feed(stage, state)
+
+
+def _attend(stage: AttentionStage, state: Array) -> tuple[Array, tuple[Move, ...]]:
+    moves: list[Move] = []
+    for layer in range(len(stage)):
+        after = apply_attention(stage[layer], state[None])[0]
+        moved = np.flatnonzero((after != state).any(axis=1)).tolist()
+        seen = window(stage, layer) if moved else None
+        moves += [Move(layer, token, _column(state, token), _column(after, token), seen) for token in moved]
+        state = after
+    return state, tuple(moves)
+
+
+def _feed(stage: FeedForwardStage, state: Array) -> tuple[Array, tuple[Move, ...]]:
+    state, moves = state.copy(), []
+    for one in runs(stage):
+        for token in range(len(state)):
+            layer = _next_awake(one, one.start, state[token])
+            while layer < one.stop:
+                before = _column(state, token)
+                state[token] = _layer(stage, layer, state[token])
+                if before != _column(state, token):
+                    moves.append(Move(layer, token, before, _column(state, token)))
+                layer = _next_awake(one, layer + 1, state[token])
+    return state, tuple(sorted(moves, key=lambda move: (move.layer, move.token)))
+
+
+def _next_awake(one: Run, layer: int, x: Array) -> int:
+    low, high = one.reading(x[None], x[None])
+    return int(one.next_awake(np.array([layer]), low, high)[0])
+
+
+def _layer(stage: FeedForwardStage, layer: int, x: Array) -> Array:
+    # The products have the shapes they have in `runtime.run`: in another shape they may be summed in another order.
+    at = np.array([layer])
+    hidden = stage.activation((stage.W_1[at] @ x[None, :, None])[:, :, 0] + stage.b_1[at])
+    return np.asarray(x + ((stage.W_2[at] @ hidden[:, :, None])[:, :, 0] + stage.b_2[at])[0])
+
+
+def _column(state: Array, token: int) -> Column:
+    return tuple(state[token].tolist())

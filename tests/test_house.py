@@ -1,0 +1,84 @@
+"""The house keeps its order: folders import downwards only, the core stays light, and these tests can fail."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import anyformer as af
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "anyformer"
+SPINE = ["errors", "networks", "targets", "certificates", "construction", "runtime", "exports", "model", "reports", "cli"]
+HEAVY = ("torch", "scipy", "typer", "rich", "pandas", "matplotlib")
+
+
+def imported_parts(source: str) -> set[str]:
+    """Top-level parts of the package that a source file imports, wherever the import stands."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        found |= {name.split(".")[1] for name in names if name.startswith("anyformer.")}
+    return found & set(SPINE)
+
+
+def upward_imports(part: str, source: str) -> set[str]:
+    return {other for other in imported_parts(source) if SPINE.index(other) > SPINE.index(part)}
+
+
+def test_folders_import_only_from_earlier_ones():
+    for path in PACKAGE.rglob("*.py"):
+        part = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        if part == "__init__":
+            continue
+        assert not upward_imports(part, path.read_text()), path.name
+
+
+def test_this_test_can_fail():
+    assert upward_imports("certificates", "def f():\n    from anyformer.construction import plan\n") == {"construction"}
+    assert upward_imports("networks", "import anyformer.targets.target") == {"targets"}
+
+
+def test_the_checker_shares_no_code_with_the_builder():
+    for path in (PACKAGE / "certificates").glob("*.py"):
+        assert "construction" not in imported_parts(path.read_text())
+
+
+def loaded_after(statement: str) -> set[str]:
+    script = f"import sys; {statement}; print('\\n'.join(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return {name.split(".")[0] for name in result.stdout.split()}
+
+
+def test_importing_the_package_stays_light():
+    assert not loaded_after("import anyformer") & set(HEAVY)
+
+
+def test_the_lightness_test_can_fail():
+    assert "scipy" in loaded_after("import anyformer, scipy")
+
+
+def test_every_public_name_exists_and_is_documented():
+    for name in af.__all__:
+        assert getattr(af, name).__doc__, name
+
+
+def test_the_readme_is_short_and_its_python_runs(tmp_path, monkeypatch):
+    text = (ROOT / "README.md").read_text()
+    assert text.count("\n") <= 150
+    assert text.index("make demo") < text.index("make test") < 800
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in text.split("```python\n")[1:]:
+        exec(block.split("```")[0], names)
+
+
+@pytest.mark.parametrize("name", ["LICENSE", "CITATION.cff", "CHANGELOG.md", "ARCHITECTURE.md", "docs/glossary.md"])
+def test_what_newcomers_look_for_is_there(name):
+    assert (ROOT / name).stat().st_size > 0
