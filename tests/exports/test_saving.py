@@ -186,6 +186,7 @@ def test_leftovers_that_are_somebody_elses_are_left_alone(models, saved, tmp_pat
     assert {path.name for path in tmp_path.iterdir()} == before
     assert len(list((tmp_path / ".model.partial-more").iterdir())) == 4
     assert len(list((tmp_path / ".other.partial-1").iterdir())) == 3
+    assert digest(load_folder(saved)[0]) == digest(models[0].network)
 
 
 def test_what_another_process_is_writing_is_left_alone(models, saved, tmp_path):

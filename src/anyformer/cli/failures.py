@@ -42,6 +42,12 @@ def _message(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         place = f": {error.filename}" if error.filename is not None else ""
         return f"the file system refused: {error.strerror}{place}"
+    if isinstance(error, OverflowError | MemoryError):
+        reason = error.args[-1] if error.args else "out of memory"
+        return (
+            f"what is asked for must fit into float64 and into memory; it does not: {reason}. "
+            "Ask for fewer tokens, a smaller width or a larger error."
+        )
     return str(error)
 
 

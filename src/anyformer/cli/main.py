@@ -1,5 +1,6 @@
 """The command `anyformer`: its verbs, and the one place where errors become messages and exit codes."""
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -7,7 +8,7 @@ from typing import Annotated
 import typer
 
 from anyformer.cli import models, planning
-from anyformer.cli.failures import INTERRUPTED, USAGE, ClickUsageError, report
+from anyformer.cli.failures import CHECK_FAILED, INTERRUPTED, USAGE, ClickUsageError, report
 from anyformer.errors import AnyformerError
 
 app = typer.Typer(
@@ -57,13 +58,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = app(args=given, prog_name="anyformer", standalone_mode=False)
         sys.stdout.flush()
-    except (AnyformerError, ClickUsageError, OSError) as error:
+    except BrokenPipeError:
+        return _stop_writing()
+    except (AnyformerError, ClickUsageError, OSError, OverflowError, MemoryError) as error:
         return report(error, as_json)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     if code == INTERRUPTED:
         return report(KeyboardInterrupt(), as_json)
     return code if isinstance(code, int) else 0
+
+
+def _stop_writing() -> int:
+    """Nobody reads on, as with `| head`: no message, and nothing for the interpreter to flush when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return CHECK_FAILED
 
 
 if __name__ == "__main__":

@@ -68,19 +68,19 @@ def run(
     json: Json = False,
 ) -> None:
     """Run a model on sequences. A CSV row is one sequence, its numbers token by token."""
-    from anyformer.cli.sequences import check_suffix, csv_lines, read_sequences, write_sequences
+    from anyformer.cli.sequences import check_output, csv_lines, read_sequences, write_sequences
     from anyformer.model import load
 
     if output is not None:
-        check_suffix(output, "--output")
+        check_output(output)
     model = load(folder)
     sequences = read_sequences(source, model.network.tokens, model.network.width)
-    outputs = _outputs(model, sequences)
+    outputs, outside = _outputs(model, sequences), _count_outside(model, sequences)
     if output is not None:
         write_sequences(output, outputs)
     elif not json:
         sys.stdout.writelines(csv_lines(outputs))
-    _report_run(model, sequences, outputs, output, json)
+    _report_run(outputs, outside, output, json)
 
 
 def _outputs(model: "Model", sequences: "Array") -> "Array":
@@ -97,12 +97,11 @@ def _outputs(model: "Model", sequences: "Array") -> "Array":
     return outputs
 
 
-def _report_run(model: "Model", sequences: "Array", outputs: "Array", output: Path | None, json: bool) -> None:
+def _report_run(outputs: "Array", outside: int, output: Path | None, json: bool) -> None:
     from anyformer.reports.terminal import paragraph
 
-    outside = _count_outside(model, sequences)
     if outside:
-        note(f"{outside} of {len(sequences)} sequences leave the domain, where the certificate promises nothing")
+        note(f"{outside} of {len(outputs)} sequences leave the domain, where the certificate promises nothing")
     if json:
         where = {"outputs": outputs.tolist()} if output is None else {"output": str(output)}
         emit_json({"sequences": len(outputs), "shape": list(outputs.shape), "outside_domain": outside, **where})

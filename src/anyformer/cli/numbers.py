@@ -17,35 +17,33 @@ def number_of(text: str) -> float:
     return number
 
 
-def numbers_of(text: str, what: str, exactly: int | None = None) -> list[float]:
+def numbers_of(text: str, what: str) -> tuple[float, ...]:
     """The numbers of a list with commas; `what` names it in the message.
 
     >>> numbers_of("0.5, 1", "--low")
-    [0.5, 1.0]
+    (0.5, 1.0)
     """
     try:
-        numbers = [number_of(part) for part in text.split(",")]
+        return tuple(map(number_of, text.split(",")))
     except ValueError:
-        numbers = []
-    if not numbers or (exactly is not None and len(numbers) != exactly):
-        wanted = "finite numbers with commas between them" if exactly is None else f"{exactly} finite number(s)"
-        raise UsageError(f"{what} must be {wanted}; got {text!r}.")
-    return numbers
+        raise UsageError(f"{what} must be finite numbers with commas between them; got {text!r}.") from None
 
 
 def sequence_of(text: str, tokens: int, width: int) -> list[list[float]]:
-    """One sequence: numbers token by token, tokens apart by semicolons if one likes.
+    """One sequence: numbers token by token, with semicolons between the tokens or without.
 
     >>> sequence_of("1, 2; 3, 4", tokens=2, width=2)
     [[1.0, 2.0], [3.0, 4.0]]
     """
-    what = f"--input, {tokens} tokens of {width} number(s)"
-    if ";" not in text:
-        flat = numbers_of(text, what, exactly=tokens * width)
-        return [flat[start : start + width] for start in range(0, len(flat), width)]
-    parts = text.split(";")
-    if len(parts) != tokens:
+    try:
+        parts = [[number_of(number) for number in part.split(",")] for part in text.split(";")]
+    except ValueError:
+        parts = []
+    if len(parts) == 1:
+        parts = [parts[0][start : start + width] for start in range(0, len(parts[0]), width)]
+    if len(parts) != tokens or any(len(part) != width for part in parts):
         raise UsageError(
-            f"{what}, must have {tokens} parts with semicolons between them; got {len(parts)} in {text!r}."
+            f"--input must be {tokens * width} finite numbers with commas between them, {width} for each of {tokens} "
+            f"tokens; semicolons may stand between tokens. Got {text!r}."
         )
-    return [numbers_of(part, what, exactly=width) for part in parts]
+    return parts

@@ -57,10 +57,13 @@ def at_work(label: str) -> Iterator[Callable[[int, int], None] | None]:
 
     Whatever a user's function prints goes to stderr as well: stdout is for the result.
     """
+    import numpy as np
+
     from anyformer.reports.terminal import console
 
     stderr = console(sys.stderr)
-    with contextlib.redirect_stdout(sys.stderr):
+    # What overflows shows in the results, which are checked; NumPy's warnings would only tell where our files are.
+    with contextlib.redirect_stdout(sys.stderr), np.errstate(all="ignore"):
         if not stderr.is_terminal:
             yield None
             return

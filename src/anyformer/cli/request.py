@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from anyformer.cli.failures import UsageError
-from anyformer.cli.numbers import numbers_of
+from anyformer.cli.numbers import number_of, numbers_of
 from anyformer.construction.plans import MAX_LAYERS
 from anyformer.construction.select import DEFAULT_METHOD
 from anyformer.targets import (
@@ -115,7 +115,7 @@ def _domain(request: Request) -> Domain:
 
 
 def _end(name: str, text: str) -> float | tuple[float, ...]:
-    ends = tuple(numbers_of(text, f"--{name}"))
+    ends = numbers_of(text, f"--{name}")
     return ends[0] if len(ends) == 1 else ends
 
 
@@ -128,7 +128,7 @@ def _ready_made(request: Request) -> Target:
     if given:
         raise UsageError(
             f"{', '.join(given)} must come with one's own function; {request.target!r} is ready-made and states "
-            "its own domain and modulus. Leave it out."
+            f"its own domain and modulus. Leave {'it' if len(given) == 1 else 'them'} out."
         )
     return ready_made(
         request.target, request.tokens, request.width, **_parameters(request, list(settable(request.target)))
@@ -160,5 +160,8 @@ def _parameters(request: Request, taken: list[str]) -> dict[str, float | int]:
 
 def _number(setting: str, text: str) -> float | int:
     """Whole numbers stay whole: a window of 3 is not a window of 3.0."""
-    [number] = numbers_of(text, f"--set {setting!r}", exactly=1)
+    try:
+        number = number_of(text)
+    except ValueError:
+        raise UsageError(f"--set must give a finite number, as KEY=NUMBER; got {setting!r}.") from None
     return int(text) if text.strip().lstrip("+-").isdecimal() else number

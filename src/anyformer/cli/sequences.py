@@ -40,6 +40,15 @@ def check_suffix(path: Path, what: str) -> str:
     return suffix
 
 
+def check_output(path: Path) -> None:
+    """Find out before the work whether its results can be written."""
+    check_suffix(path, "--output")
+    if not path.parent.is_dir():
+        raise UsageError(
+            f"--output must be in an existing folder; there is none at {str(path.parent)!r}. Make it first."
+        )
+
+
 def _read_npy(path: Path, tokens: int, width: int) -> Array:
     try:
         array = np.load(path, allow_pickle=False)

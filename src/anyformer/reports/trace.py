@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from anyformer.certificates.cells import Grid
 from anyformer.certificates.certificate import Certificate
-from anyformer.errors import NetworkError
+from anyformer.errors import CertificateError, NetworkError
 from anyformer.networks.activations import Array
 from anyformer.networks.evaluate import add_positions, as_sequences
 from anyformer.networks.layers import AttentionStage
@@ -78,6 +78,11 @@ def trace(network: Network, certificate: Certificate, x: ArrayLike) -> Trace:
     """
     if not network.is_soft:
         raise NetworkError("only softmax and ReLU networks are traced; this one has hard stages. Trace the soft one.")
+    if len(certificate.grid.lows) != network.width:
+        raise CertificateError(
+            f"the certificate's grid must have one row per coordinate of a token, {network.width}; "
+            f"got {len(certificate.grid.lows)}. Keep a certificate with the network it was made for."
+        )
     sequence = as_sequences(np.asarray(x, dtype=np.float64)[None], network.tokens, network.width)[0]
     start = add_positions(network, sequence[None])[0]
     code = code_of(network)

@@ -1,0 +1,283 @@
+import json
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+
+import anyformer as af
+from anyformer.certificates.certificate import KIND
+from anyformer.errors import CertificateError
+from anyformer.targets import CATALOGUE, CompactSupport, Symmetry
+
+
+def test_targets_lists_every_ready_made_target(call):
+    listed = {entry["name"]: entry for entry in call("targets", "--json").data["targets"]}
+    assert list(listed) == list(CATALOGUE)
+    for name, entry in listed.items():
+        made = af.targets.ready_made(name, tokens=2, width=1)
+        assert entry["lipschitz"] == made.modulus.largest_deviation(np.ones((2, 1))).max()
+        assert entry["symmetry"] == ("equivariant" if made.symmetry is Symmetry.EQUIVARIANT else "positional")
+        assert entry["description"] == af.targets.descriptions()[name]
+        assert entry["parameters"] == dict(made.parameters)
+    text = call("targets")
+    assert text.code == 0
+    assert text.err == ""
+    assert all(name in text.out for name in CATALOGUE)
+    assert "sharpness=3" in text.out
+
+
+def test_plan_agrees_with_the_python_interface(call):
+    data = call("plan", "centre", "--epsilon", 0.6, "--width", 2, "--p", 1, "--json").data
+    made = af.plan(af.targets.centre(tokens=2, width=2), tolerance=0.6, p=1.0)
+    assert data["target"] == "centre"
+    assert (data["tokens"], data["width"], data["p"], data["epsilon"]) == (2, 2, 1.0, 0.6)
+    assert data["positions"] is False
+    assert data["cells_per_axis"] == list(made.lattice.counts)
+    assert data["block_shape"] == [2, 1, 4]
+    for name in ("cells", "layers", "attention_layers", "parameters", "id_bits", "bytes_on_disk", "expected_seconds"):
+        assert data[name] == getattr(made, name)
+    assert data["error"] == asdict(made.error)
+    assert data["stages"] == [asdict(stage) for stage in made.stages]
+    assert sum(stage["layers"] for stage in data["stages"]) == data["layers"]
+
+
+def test_plan_as_text(call):
+    outcome = call("plan", "mean-scale", "--epsilon", 0.2)
+    assert outcome.code == 0
+    assert outcome.err == ""
+    for shown in (
+        "mean-scale on 2 tokens of width 1",
+        "selective-shift",
+        "value map",
+        "coincidence",
+        "on disk",
+        "about",
+    ):
+        assert shown in outcome.out
+    assert "\x1b" not in outcome.out
+
+
+def test_positions_are_asked_for(call, refused):
+    message = refused("plan", "sort", "--epsilon", 0.3, kind="TargetError")
+    assert "must be permutation equivariant" in message
+    assert "--positions on the command line" in message
+    assert call("plan", "sort", "--epsilon", 0.3, "--positions", "--json").data["positions"] is True
+    # An equivariant target may have positions as well.
+    assert call("plan", "mean-scale", "--epsilon", 0.3, "--positions", "--json").data["positions"] is True
+    assert "compact support" in refused("plan", "bump", "--epsilon", 0.3, "--positions", kind="PlanError")
+
+
+def test_parameters_of_ready_made_targets(call, refused):
+    plain = call("plan", "softmax", "--epsilon", 0.3, "--json").data
+    sharp = call("plan", "softmax", "--epsilon", 0.3, "--set", "sharpness=1", "--json").data
+    assert sharp["error"]["variation"] < plain["error"]["variation"]
+    three = call("plan", "moving-average", "--positions", "--epsilon", 0.5, "--set", "window=1", "--json")
+    assert three.code == 0
+    for setting in ("sharpness", "tokens=3", "name=1", "W_Q=1", "=", "sharpness:1"):
+        assert "--set for 'softmax' must be one of these, each at most once: sharpness=NUMBER" in refused(
+            "plan", "softmax", "--epsilon", 0.3, "--set", setting
+        )
+    assert "got 'sharpness=2'" in refused(
+        "plan", "softmax", "--epsilon", 0.3, "--set", "sharpness=1", "--set", "sharpness=2"
+    )
+    for value in ("abc", "", "nan", "1_0", "9" * 5000):
+        assert "--set must give a finite number" in refused(
+            "plan", "softmax", "--epsilon", 0.3, "--set", f"sharpness={value}"
+        )
+    assert "none, as it has no parameters" in refused("plan", "centre", "--epsilon", 0.3, "--set", "a=1")
+    assert "degree must be a whole number" in refused(
+        "plan", "power-sums", "--epsilon", 0.3, "--set", "degree=2.5", kind="TargetError"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "kind"),
+    [
+        (["softmx", "--epsilon", "0.3"], "Did you mean 'softmax'?", "TargetError"),
+        (["own.py", "--epsilon", "0.3", "--lipschitz", "1"], "give path/to/file.py:function", "TargetError"),
+        (["softmax", "--epsilon", "nan"], "the tolerance must be positive and finite", "PlanError"),
+        (["softmax", "--epsilon", "-1"], "the tolerance must be positive and finite", "PlanError"),
+        (["softmax", "--epsilon", "0.3", "--p", "0.5"], "p must satisfy 1 <= p", "PlanError"),
+        (["softmax", "--epsilon", "0.3", "--method", "magic"], "the method must be one of", "PlanError"),
+        (["softmax", "--epsilon", "0.3", "--tokens", "1"], "tokens must be at least 2", "TargetError"),
+        (["softmax", "--epsilon", "0.3", "--width", "0"], "width must be at least 1", "TargetError"),
+        (["softmax", "--epsilon", "0.3", "--max-layers", "3"], "layers where 3 are allowed", "PlanError"),
+        (["softmax", "--epsilon", "1e-9"], "cannot be built by selective-shift", "PlanError"),
+        (["softmax"], "Missing option '--epsilon'", "UsageError"),
+        (["softmax", "--epsilon", "abc"], "--epsilon", "UsageError"),
+        (["--epsilon", "0.3"], "Missing argument", "UsageError"),
+        (["softmax", "--epsilon", "0.3", "--bogus"], "No such option", "UsageError"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["plan", "build"])
+def test_mistakes_are_explained(own, refused, verb, arguments, message, kind):
+    assert message in refused(verb, *arguments, kind=kind)
+
+
+@pytest.mark.parametrize(
+    "option", [("--lipschitz", "2"), ("--low", "0"), ("--high", "1"), ("--compact-support",), ("--one-by-one",)]
+)
+def test_what_describes_ones_own_function_is_refused_for_ready_made_ones(refused, option):
+    message = refused("plan", "softmax", "--epsilon", 0.3, *option)
+    assert f"{option[0]} must come with one's own function; 'softmax' is ready-made" in message
+
+
+def test_ones_own_function(own, call, refused):
+    outcome = call("plan", "own.py:halve", "--epsilon", 0.3, "--lipschitz", 0.5, "--json")
+    assert outcome.data["target"] == "halve"
+    assert "--lipschitz must be given" in refused("plan", "own.py:halve", "--epsilon", 0.3)
+    assert "--set must come with a ready-made target" in refused(
+        "plan", "own.py:halve", "--epsilon", 0.3, "--lipschitz", 0.5, "--set", "a=1"
+    )
+
+
+def test_the_domain_of_ones_own_function(own, call, refused):
+    command = ["plan", "own.py:halve", "--epsilon", "0.8", "--lipschitz", "0.5"]
+    wide = call(*command, "--low", "-1", "--high", "1", "--json").data
+    made = af.plan(af.target(lambda x: x / 2, tokens=2, lipschitz=0.5, domain=af.targets.Box(-1.0, 1.0)), tolerance=0.8)
+    assert wide["error"] == asdict(made.error)
+    lopsided = call(*command, "--width", "2", "--low", "0,0", "--high", "2,1", "--json").data
+    assert lopsided["cells_per_axis"][0] == 2 * lopsided["cells_per_axis"][1]
+    assert "low must be one float or one per coordinate" in refused(*command, "--low", "0,0", kind="TargetError")
+    assert "--low must be finite numbers with commas" in refused(*command, "--low", "0;1")
+    assert "low must be below high" in refused(*command, "--low", "2", kind="TargetError")
+
+
+def test_compact_support_of_ones_own_function(own, call, refused):
+    assert "with compact support must be 0 on the boundary" in refused(
+        "plan", "own.py:halve", "--epsilon", 0.3, "--lipschitz", 0.5, "--compact-support", kind="TargetError"
+    )
+    command = ["plan", "own.py:tent", "--epsilon", "1.5", "--lipschitz", "2", "--low", "-1", "--compact-support"]
+    stages = [stage["name"] for stage in call(*command, "--json").data["stages"]]
+    made = af.plan(af.target(lambda x: x * 0, tokens=2, lipschitz=2.0, domain=CompactSupport(-1.0, 1.0)), tolerance=1.5)
+    assert stages == [stage.name for stage in made.stages]
+
+
+def test_functions_of_one_sequence(own, call, refused):
+    command = ["plan", "own.py:halve_one", "--epsilon", "0.3", "--lipschitz", "0.5"]
+    assert "vectorised=False" in refused(*command, kind="TargetError")
+    assert call(*command, "--one-by-one").code == 0
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        ("raising", "it raised RuntimeError: [red]boom\\x1b[31m"),
+        ("missing_numbers", "it returned nan"),
+        ("steep", "must not change faster than its modulus says"),
+        ("absent", "must name a function that exists"),
+    ],
+)
+def test_functions_that_break_their_word(own, refused, function, message):
+    error = refused("plan", f"own.py:{function}", "--epsilon", 0.3, "--lipschitz", 0.5, kind="TargetError")
+    assert message in error
+    assert "\x1b" not in error
+
+
+def test_what_a_function_prints_stays_out_of_the_result(own, call):
+    outcome = call("plan", "own.py:noisy", "--epsilon", 0.3, "--lipschitz", 0.5, "--json")
+    assert outcome.data["target"] == "noisy"
+    assert "noise" in outcome.err
+
+
+def test_hostile_names_are_shown_as_text(own, call, refused):
+    text = call("plan", "own.py:evil", "--epsilon", 0.3, "--lipschitz", 0.5).out
+    assert "[bold red]evil\\x1b[31m on 2 tokens" in text
+    error = refused("plan", "own.py:evil", "--epsilon", 1e-9, "--lipschitz", 0.5, kind="PlanError")
+    assert "[bold red]evil\\x1b[31m on 2 tokens" in error
+
+
+@pytest.mark.parametrize(
+    "options", [("--tokens", "100000"), ("--width", "50"), ("--set", "sharpness=1e308"), ("--p", "1e300")]
+)
+def test_what_is_far_too_large_is_refused_and_not_a_traceback(call, options):
+    outcome = call("plan", "softmax", "--epsilon", 0.3, *options)
+    assert outcome.code == 2
+    assert outcome.err.startswith("error: ")
+
+
+BUILD_KEYS = {
+    *("target", "tokens", "width", "p", "epsilon", "certified_error", "measured_error", "measured_interval", "method"),
+    *("layers", "attention_layers", "parameters", "block_shape", "cells_per_axis", "id_bits", "seconds", "positions"),
+    *("kind", "output"),
+}
+
+
+def test_build_writes_a_model_that_loads(own, call):
+    outcome = call("build", "sort", "--positions", "--epsilon", 0.3, "-o", "model", "--json")
+    assert outcome.code == 0
+    assert outcome.err == ""
+    data, loaded = outcome.data, af.load("model")
+    assert set(data) >= BUILD_KEYS
+    claim = loaded.certificate
+    assert data["target"] == "sort"
+    assert data["output"] == "model"
+    assert data["block_shape"] == [2, 1, 4]
+    assert data["positions"] is True
+    assert data["kind"] == KIND
+    assert data["certified_error"] == claim.certified_error <= data["epsilon"] == 0.3
+    assert data["measured_error"] == claim.measured.error
+    assert data["measured_interval"] == [claim.measured.low, claim.measured.high]
+    assert data["layers"] == loaded.network.layer_count
+    assert data["attention_layers"] == loaded.network.attention_layer_count
+    assert data["parameters"] == loaded.network.parameter_count
+    assert data["cells_per_axis"] == list(claim.grid.cells_per_axis)
+    assert data["method"] == "selective-shift"
+    assert data["id_bits"] == claim.construction["id_bits"]
+    assert data["seconds"] > 0
+
+
+def test_build_without_output_writes_nothing_and_says_so(own, call):
+    before = set(own.iterdir())
+    outcome = call("build", "centre", "--epsilon", 0.5)
+    assert outcome.code == 0
+    assert outcome.err == ""
+    assert "CERTIFIED error at most" in outcome.out
+    assert "nothing was written" in outcome.out
+    assert set(own.iterdir()) == before
+    assert call("build", "centre", "--epsilon", 0.5, "--json").data["output"] is None
+
+
+def test_what_is_there_is_not_overwritten_unasked_and_nothing_is_built(own, call, refused, monkeypatch):
+    call("build", "centre", "--epsilon", 0.5, "-o", "model")
+    before = (own / "model" / "certificate.json").read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr("anyformer.model.construct", lambda *_, **__: pytest.fail("nothing must be built"))
+        assert "--output must be a new folder; 'model' exists" in refused(
+            "build", "centre", "--epsilon", 0.4, "-o", "model"
+        )
+        assert "'own.py' is a file" in refused("build", "centre", "--epsilon", 0.4, "-o", "own.py", "--overwrite")
+        assert "is a file" in refused("build", "centre", "--epsilon", 0.4, "-o", "own.py/model")
+        assert "holds other files" in refused("build", "centre", "--epsilon", 0.4, "-o", ".", "--overwrite")
+    assert (own / "model" / "certificate.json").read_bytes() == before
+    assert call("build", "centre", "--epsilon", 0.4, "-o", "model", "--overwrite").code == 0
+    assert json.loads((own / "model" / "certificate.json").read_text())["tolerance"] == (0.4).hex()
+
+
+def test_a_build_that_cannot_be_certified_is_a_failed_check(own, refused, monkeypatch):
+    def fail(*_, **__):
+        raise CertificateError("the proof only reaches an error of 0.4")
+
+    monkeypatch.setattr("anyformer.model.certify", fail)
+    message = refused("build", "centre", "--epsilon", 0.3, "-o", "model", code=1, kind="CertificateError")
+    assert "the proof only reaches" in message
+    assert not (own / "model").exists()
+
+
+def test_an_interrupted_build_leaves_nothing(own, refused, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("anyformer.model.certify", interrupt)
+    message = refused("build", "centre", "--epsilon", 0.3, "-o", "model", code=130, kind="KeyboardInterrupt")
+    assert message == "error: interrupted; nothing was written\n"
+    assert not (own / "model").exists()
+
+
+def test_a_request_names_its_target(own):
+    from anyformer.cli.request import Request, target_of
+
+    made = target_of(Request(target="softmax", epsilon=0.1, tokens=3, parameters=["sharpness=5"]))
+    assert made == af.targets.softmax(tokens=3, sharpness=5.0)
+    positional = target_of(Request(target="softmax", epsilon=0.1, positions=True))
+    assert positional == replace(af.targets.softmax(tokens=2), symmetry=Symmetry.NONE)

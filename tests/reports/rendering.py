@@ -1,0 +1,11 @@
+"""Reports as they look on terminals of a given width."""
+
+import io
+
+from rich.console import Console, RenderableType
+
+
+def render(view: RenderableType, columns: int = 80) -> str:
+    stream = io.StringIO()
+    Console(file=stream, width=columns, markup=False, emoji=False, highlight=False).print(view)
+    return stream.getvalue()
