@@ -11,7 +11,19 @@ import anyformer as af
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "anyformer"
-SPINE = ["errors", "networks", "targets", "certificates", "construction", "runtime", "exports", "model", "reports", "cli"]
+SPINE = [
+    "errors",
+    "intervals",
+    "networks",
+    "targets",
+    "certificates",
+    "construction",
+    "runtime",
+    "exports",
+    "model",
+    "reports",
+    "cli",
+]
 HEAVY = ("torch", "scipy", "typer", "rich", "pandas", "matplotlib")
 
 

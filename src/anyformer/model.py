@@ -92,7 +92,7 @@ def certify(construction: Construction, progress: Progress | None = None) -> Cer
             f"the network was built, but the proof reaches an error of {bound.upper:.6g}, not {asked.tolerance:g}; "
             f"nothing uncertified is returned. Ask for a tolerance of {bound.upper:.3g} or more."
         )
-    measured = measure_error(lambda x: run(network, x), target, asked.p)
+    measured = measure_error(lambda x: run(network, x), target, asked.p, strata=construction.grid)
     assert measured.low <= bound.upper, "a measured error above a proved bound means that the proof is wrong"
     return Certificate(
         target=Declaration.of(target),

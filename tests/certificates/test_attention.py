@@ -82,7 +82,7 @@ def test_unsaturated_softmax_is_not_called_exact():
 def test_a_selective_shift_never_lowers_a_token_in_real_arithmetic():
     layer = selective_shift_layer(np.random.default_rng(1), 1, 2.0**18)
     low = np.array([[[1000.0], [0.0]]])
-    out = enclose_attention(layer, Enclosure.box(low, low + [[[0.0], [1000.0]]]), Arithmetic.REAL)
+    out = enclose_attention(layer, Enclosure.box(low, low + np.array([[[0.0], [1000.0]]])), Arithmetic.REAL)
     assert out.low[0, 0, 0] > 999.999
     assert out.low[0, 1, 0] > -1e-3
 

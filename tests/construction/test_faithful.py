@@ -35,7 +35,9 @@ TARGETS = {
     "support": (af.targets.bump(tokens=2), 0.2, 2.0),
     "support, width 2": (af.targets.bump(tokens=2, width=2), 0.5, 3.0),
     "own support": (own(hat, tokens=2, lipschitz=3.0, domain=CompactSupport(0.1, 0.8)), 0.3, 2.0),
-    "own support, width 2": (own(hat, tokens=2, width=2, lipschitz=3.0, domain=CompactSupport((0.0, -0.3), 1.3)), 6.0, 1.0),
+    "own support, width 2": (
+        own(hat, tokens=2, width=2, lipschitz=3.0, domain=CompactSupport((0.0, -0.3), 1.3)), 6.0, 1.0
+    ),
     "own box": (own(np.cos, tokens=2, lipschitz=1.0, domain=Box(-1.0, 0.7)), 0.8, 2.0),
     "own box, positional": (
         own(np.cos, tokens=2, lipschitz=1.0, domain=Box(0.1, 1.7), symmetry=Symmetry.NONE), 0.3, 2.0
@@ -110,8 +112,10 @@ def test_the_proof_reaches_what_was_planned(construction):
     planned = construction.plan
     certificate = af.model.certify(construction)
     assert certificate.certified_error <= planned.error.total * (1 + 1e-9) <= planned.tolerance * (1 + 1e-9)
-    assert certificate.measured.error <= certificate.certified_error
-    assert certificate.measured.high <= certificate.certified_error
+    # Where the modulus is attained the bound is the truth itself, and the estimate may lie above it by its own noise.
+    measured = certificate.measured
+    assert measured.low <= certificate.certified_error
+    assert measured.error <= certificate.certified_error + (measured.high - measured.low) / 2
 
 
 @pytest.mark.parametrize("far", [1e-3, 0.3, 1.0, 1e3, 1e17, 1e60, 1e300])
@@ -135,7 +139,7 @@ def test_positions_and_compact_support_are_refused_with_the_reason():
 
 
 def test_a_shift_that_lands_in_a_later_slot_would_be_shifted_again():
-    """Why slots are two grids apart: with the paper's spacing, token 0 at code 7 of 8 lands on code 15, a window of token 1."""
+    """Why slots are two grids apart: with the paper's spacing, a token at code 7 of 8 lands on code 15, a window."""
     columns, codes = 8, np.array([7, 8])
     landed = codes[0] + columns * (codes[1] - codes[0])
     assert landed == 15 < 2 * columns

@@ -4,8 +4,7 @@ import pytest
 import anyformer as af
 from anyformer.errors import NetworkError
 from anyformer.networks import evaluate
-from anyformer.runtime import run
-from anyformer.runtime import skipping
+from anyformer.runtime import run, skipping
 from tests.random_networks import random_network
 
 

@@ -81,7 +81,7 @@ def certificate_from_json(text: str) -> Certificate:
     """Read a certificate; every fault is reported by the field it is in."""
     try:
         data = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise CertificateError(f"the certificate is not JSON: {error}") from error
     reader = _Reader(data)
     if reader.text("format") != FORMAT:

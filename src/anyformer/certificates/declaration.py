@@ -63,7 +63,7 @@ class Declaration:
             # Domain and modulus are the catalogue's, whatever the file says; the symmetry claimed is tested by the
             # checker.
             return replace(ready_made(self.name, self.tokens, self.width, **self.parameters), symmetry=self.symmetry)
-        except TargetError as error:
+        except (TargetError, TypeError) as error:
             raise CertificateError(f"the certificate names a ready-made target that does not exist: {error}") from error
 
     def to_json(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import numpy as np
 
 from anyformer.certificates.cells import Grid
 from anyformer.construction.lattice import Lattice
+from anyformer.networks.activations import Array
 
 
 def proof_grid(lattice: Lattice, ramp: float) -> Grid:
@@ -12,13 +13,14 @@ def proof_grid(lattice: Lattice, ramp: float) -> Grid:
     It is needed at the edges of a support, where the ramps to the outside lie, and in every cell if the domain does
     not start at 0: moving it there rounds, and a cell's image must not reach into a wall.
     """
-    lows, highs = [], []
+    lows: list[Array] = []
+    highs: list[Array] = []
     for low, high, count in zip(lattice.lows, lattice.highs, lattice.counts, strict=True):
         edges = low + np.arange(count + 1) * lattice.cell_width
         moved = ramp if low != 0 else 0.0
         starts, ends = edges[:-1] + moved, edges[1:] - ramp - moved
         if lattice.is_guarded:
             starts[0], ends = low + 2 * ramp, np.minimum(ends, high - 2 * ramp)
-        lows.append(starts)
-        highs.append(np.minimum(ends, high))
+        lows.append(np.asarray(starts, dtype=np.float64))
+        highs.append(np.asarray(np.minimum(ends, high), dtype=np.float64))
     return Grid(tuple(lows), tuple(highs))

@@ -34,7 +34,13 @@ def plan(
     plan_at = METHODS[method].plan_at
     best: Plan | None = None
     for cell_width in _cell_widths(target):
-        candidate: Plan = plan_at(target, tolerance, p, cell_width)
+        try:
+            candidate: Plan = plan_at(target, tolerance, p, cell_width)
+        except (OverflowError, MemoryError) as error:
+            raise PlanError(
+                f"{target.name} on {target.tokens} tokens of width {target.width} is beyond what can even be counted "
+                f"({error}); ask for fewer tokens, a smaller width or a domain of moderate size"
+            ) from error
         trouble = _what_does_not_fit(candidate, max_layers)
         if trouble:
             raise PlanError(_refusal(candidate, trouble, best))
@@ -83,14 +89,13 @@ def _what_does_not_fit(candidate: Plan, max_layers: int) -> str | None:
 def _refusal(candidate: Plan, trouble: str, best: Plan | None) -> str:
     request = f"{candidate.target.name} on {candidate.lattice.tokens} tokens of width {candidate.lattice.width}"
     lines = [
-        f"{request} with error {candidate.tolerance:g} in L^{candidate.p:g} cannot be built by {candidate.method}: it needs "
-        f"at least {' × '.join(map(str, candidate.lattice.counts))} cells per token, and that means {trouble}.",
+        f"{request} with error {candidate.tolerance:g} in L^{candidate.p:g} cannot be built by {candidate.method}: it "
+        f"needs at least {' × '.join(map(str, candidate.lattice.counts))} cells per token, and that means {trouble}.",
         "What would fit:",
     ]
     if best is not None:
-        lines.append(
-            f"  - a tolerance of {_rounded_up(_reachable(best)):.3g} or more ({best.layers:,} layers, ids of {best.id_bits} bits);"
-        )
+        enough = _rounded_up(_reachable(best))
+        lines.append(f"  - a tolerance of {enough:.3g} or more ({best.layers:,} layers, ids of {best.id_bits} bits);")
     if candidate.lattice.tokens > 2:
         fewer = replace(candidate.lattice, tokens=candidate.lattice.tokens - 1)
         lines.append(
