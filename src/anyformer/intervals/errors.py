@@ -1,0 +1,30 @@
+"""What goes wrong when a function is run on intervals, and the advice that every such message ends with."""
+
+from anyformer.errors import AnyformerError
+
+ADVICE = "Rewrite it with functions that intervals support, or declare a modulus instead (lipschitz=… / --lipschitz)."
+
+
+class IntervalError(AnyformerError):
+    """A step of a function that intervals cannot follow; the message says which step and what to write instead."""
+
+
+class UnknownAttributeError(IntervalError, AttributeError):
+    """An array attribute that intervals do not have. An AttributeError too, so that `hasattr` answers."""
+
+
+def unsupported(name: str) -> IntervalError:
+    """The error for a NumPy function that has no interval version."""
+    return IntervalError(f"{name} is not supported on intervals. {ADVICE}")
+
+
+def refuse_options(name: str, options: dict[str, object]) -> None:
+    """Raise if NumPy keywords were given that intervals do not take; None and False are as good as not given."""
+    given = sorted(key for key, value in options.items() if value is not None and value is not False)
+    if "out" in given:
+        raise IntervalError(
+            f"{name}(…, out=…) is not supported on intervals: a plain array cannot hold them."
+            " Write y = y + x instead of y += x, and make arrays to be filled with np.zeros_like(x)."
+        )
+    if given:
+        raise IntervalError(f"{name} does not take {', '.join(given)} on intervals. {ADVICE}")

@@ -1,0 +1,139 @@
+"""Every refusal says what it refuses and what to write instead."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from anyformer.errors import AnyformerError
+from anyformer.intervals import IntervalArray, IntervalError
+from tests.intervals.samples import intervals
+
+MODULUS = "declare a modulus instead (lipschitz=… / --lipschitz)"
+X = IntervalArray(np.full((2, 3, 4), -0.5), np.full((2, 3, 4), 1.5))
+
+
+def plus_equals(plain):
+    plain += X
+    return plain
+
+
+def assign(array, index, value):
+    array[index] = value
+
+
+FAULTS = {
+    "fft": (lambda: np.fft.fft(X), "np.fft.fft is not supported on intervals."),
+    "inverse": (lambda: np.linalg.inv(X[0]), "np.linalg.inv is not supported on intervals."),
+    "ufunc": (lambda: np.arctan2(X, X), "np.arctan2 is not supported on intervals."),
+    "modulo": (lambda: X % 2, "np.remainder is not supported on intervals."),
+    "floor division in place": (lambda: X.copy().__ifloordiv__(2), "np.floor_divide is not supported on intervals."),
+    "reduce": (lambda: np.subtract.reduce(X), "np.subtract.reduce is not supported on intervals."),
+    "at": (lambda: np.add.at(X, 0, 1), "np.add.at is not supported on intervals."),
+    "invert": (lambda: ~X, "np.invert is not supported on intervals."),
+    "attribute": (lambda: X.imag, "Intervals have no attribute .imag."),
+    "argsort": (lambda: np.argsort(X), "np.argsort is not supported on intervals: which entry it names differs"),
+    "argmax": (lambda: np.argmax(X, axis=1), "np.argmax is not supported on intervals"),
+    "argmin": (lambda: X.argmin(axis=1), "Use the values instead: np.sort, np.max"),
+    "argmax method": (lambda: X.argmax(), "np.argmax is not supported"),
+    "argsort method": (lambda: X.argsort(axis=1), "np.argsort is not supported"),
+    "nonzero": (lambda: np.nonzero(X), "np.nonzero is not supported on intervals"),
+    "sort in place": (lambda: X.sort(axis=1), "Write x = np.sort(x, axis=…)."),
+    "asarray": (lambda: np.asarray(X), "An interval cannot become a plain array"),
+    "array of intervals": (lambda: np.array([X, X]), "Use np.stack or np.concatenate to join"),
+    "assignment into plain": (lambda: assign(np.zeros((2, 3, 4)), 0, X[0]), "np.zeros_like(x) to make an array to be"),
+    "float": (lambda: float(X[0, 0, 0]), "An interval is not one number"),
+    "int": (lambda: int(X[0, 0, 0]), "An interval is not one number"),
+    "math": (lambda: math.exp(X[0, 0, 0]), "np.exp for math.exp"),
+    "index": (lambda: [1, 2][X[0, 0, 0]], "An interval cannot be an index"),
+    "interval as index": (lambda: X[X], "An interval cannot be an index"),
+    "condition as index": (lambda: X[X > 0], "An undecided condition cannot be an index. The condition is undecided"),
+    "condition as one of the indices": (lambda: X[0, (X > 0)[0]], "An undecided condition cannot be an index"),
+    "condition as index to set": (
+        lambda: assign(X.copy(), X > 0, 0.0),
+        "Write it with np.where(condition, this, that)",
+    ),
+    "condition as index of plain": (lambda: np.zeros((2, 3, 4))[X > 0], "An interval cannot become a plain array"),
+    "if": (lambda: 1 if X[0, 0, 0] > 0 else 2, "The condition is undecided on this box"),
+    "if any": (lambda: 1 if (X > 0).any() else 2, "np.where(condition, this, that), np.maximum or np.minimum"),
+    "truth": (lambda: bool(X), "An interval is neither true nor false."),
+    "where alone": (lambda: np.where(X > 0), "Give it both branches"),
+    "out": (lambda: np.add(X, 1, out=np.zeros((2, 3, 4))), "np.add(…, out=…) is not supported on intervals"),
+    "out of a function": (lambda: np.sum(X, axis=0, out=np.zeros((3, 4))), "np.sum(…, out=…) is not supported"),
+    "out of a join": (lambda: np.stack([X, X], out=np.zeros((2, 2, 3, 4))), "np.stack(…, out=…) is not supported"),
+    "out by position": (lambda: np.take(X, [0], 0, np.zeros((1, 3, 4))), "out=…) is not supported on intervals"),
+    "plain += interval": (lambda: plus_equals(np.zeros((2, 3, 4))), "Write y = y + x instead of y += x"),
+    "where=": (lambda: np.sum(X, where=np.ones((2, 3, 4), dtype=bool)), "np.sum does not take where on intervals."),
+    "where= of a ufunc": (lambda: np.exp(X, where=np.ones(4, dtype=bool)), "np.exp does not take where"),
+    "dtype": (lambda: np.sum(X, dtype=np.float32), "np.sum does not take dtype on intervals."),
+    "initial": (lambda: np.max(X, initial=3.0), "np.max does not take initial on intervals."),
+    "prepend": (lambda: np.diff(X, prepend=1.0), "np.diff does not take prepend on intervals."),
+    "astype": (lambda: X.astype(np.float32), "Intervals are of float64 and stay so; got astype(float32)."),
+    "astype of a condition": (lambda: (X > 0).astype(int), "A condition on intervals becomes float64 only"),
+    "complex": (lambda: X * 1j, "Intervals mix with float64 numbers and integers only; got complex"),
+    "long double": (lambda: X * np.longdouble(1), "Intervals mix with float64 numbers and integers only"),
+    "text": (lambda: X + np.array(["a"]), "Intervals mix with float64 numbers and integers only"),
+    "NaN": (lambda: X + np.nan, "Intervals do not mix with NaN"),
+    "NaN joined": (lambda: np.concatenate([X, np.full((2, 3, 4), np.nan)]), "Intervals do not mix with NaN"),
+    "NaN padded": (lambda: np.pad(X, 1, constant_values=np.nan), "Intervals do not mix with NaN"),
+    "complex joined": (lambda: np.stack([X, np.full((2, 3, 4), 1j)]), "Intervals are joined with float64 numbers"),
+    "exp of a condition": (lambda: np.exp(X > 0), "np.exp of conditions is not supported on intervals."),
+    "condition and short floats": (lambda: (X > 0) * np.float32(0.1), "mixes with float64 and int64 only; got float32"),
+    "where of short floats": (lambda: np.where(X > 0, np.float32(1), np.float32(2)), "got float32"),
+    "sqrt": (
+        lambda: np.sqrt(X),
+        "The function may leave its domain on this box: np.sqrt needs arguments that are at least 0",
+    ),
+    "std": (lambda: np.sqrt(X.mean()), "got the interval [-0.5"),
+    "log": (lambda: np.log(X - 2), "np.log needs arguments between 0.0 and inf; got the interval [-2.5"),
+    "log1p": (lambda: np.log1p(X - 3), "np.log1p needs arguments between -1.0 and inf"),
+    "arcsin": (lambda: np.arcsin(X + 2), "np.arcsin needs arguments between -1.0 and 1.0"),
+    "arccos": (lambda: np.arccos(X - 3), "np.arccos needs arguments between -1.0 and 1.0"),
+    "real power": (lambda: X**0.5, "needs a base of at least 0; got one as low as -0.5."),
+    "unknown exponent": (lambda: X**X, "an exponent that is no known integer"),
+    "matrix norm": (lambda: np.linalg.norm(X, 2, axis=(0, 1)), "A matrix norm, np.linalg.norm with ord=2 over 2 axes,"),
+    "other norm": (lambda: np.linalg.norm(X, 3, axis=0), "np.linalg.norm with ord=3 is not supported"),
+    "einsum of three": (lambda: np.einsum("i,i,i->i", *[X[0, 0]] * 3), "as a chain of np.einsum calls"),
+    "einsum by lists": (lambda: np.einsum(X, [0, 1, 2]), "np.einsum with subscripts that are not a string"),
+    "pad": (lambda: np.pad(X, 1, mode="mean"), "np.pad on intervals takes the modes constant, edge"),
+    "round": (lambda: np.round(X, 2), "np.round to decimals is not supported"),
+    "shape of the ends": (lambda: IntervalArray([0.0], [1.0, 2.0]), "one shape; got (1,) and (2,)."),
+    "order of the ends": (lambda: IntervalArray([1.0], [0.0]), "Every low end must be at most its high end"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_message(name):
+    fault, message = FAULTS[name]
+    with pytest.raises(IntervalError, match=re.escape(message)):
+        fault()
+
+
+@pytest.mark.parametrize("name", ["fft", "ufunc", "attribute", "where=", "complex", "float"])
+def test_what_is_unsupported_comes_with_the_way_out(name):
+    with pytest.raises(AnyformerError, match=re.escape(MODULUS)):
+        FAULTS[name][0]()
+
+
+def test_too_many_terms(monkeypatch):
+    monkeypatch.setattr("anyformer.intervals.sums.MOST_TERMS", 5)
+    monkeypatch.setattr("anyformer.intervals.contractions.MOST_TERMS", 5)
+    ends = intervals(np.random.default_rng(0), 6)
+    with pytest.raises(IntervalError, match="at most 5 terms; got 6"):
+        IntervalArray(*ends).sum()
+    with pytest.raises(IntervalError, match="at most 5 terms; got 6"):
+        IntervalArray(*ends) @ np.ones(6)
+
+
+def test_other_peoples_ufuncs_are_named():
+    expit = pytest.importorskip("scipy.special").expit
+    with pytest.raises(IntervalError, match=r"^expit is not supported on intervals\."):
+        expit(X)
+
+
+def test_wrong_shapes_are_numpys_to_complain_about():
+    with pytest.raises(ValueError, match="broadcast"):
+        X + np.ones(3)
+    with pytest.raises(ValueError, match="matmul"):
+        X @ np.ones((3, 3))
