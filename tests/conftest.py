@@ -14,11 +14,24 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 @pytest.fixture(scope="session")
 def small_models() -> list[af.Model]:
-    """An equivariant, a positional, a width-2 and a compactly supported model."""
+    """An equivariant, a positional, a width-2 and a compactly supported model, by selective shifts."""
     wanted = [
         (af.targets.mean_scale(tokens=2), 0.3),
         (af.targets.sort(tokens=2), 0.3),
         (af.targets.centre(tokens=2, width=2), 0.6),
         (af.targets.bump(tokens=2), 0.3),
     ]
-    return [af.construct(target, tolerance) for target, tolerance in wanted]
+    return [af.construct(target, tolerance, method="selective-shift") for target, tolerance in wanted]
+
+
+@pytest.fixture(scope="session")
+def averaged_models() -> list[af.Model]:
+    """The same targets by averaging, and one of three tokens."""
+    wanted = [
+        (af.targets.mean_scale(tokens=2), 0.1),
+        (af.targets.sort(tokens=2), 0.1),
+        (af.targets.centre(tokens=2, width=2), 0.3),
+        (af.targets.bump(tokens=2), 0.1),
+        (af.targets.softmax(tokens=3), 0.15),
+    ]
+    return [af.construct(target, tolerance, method="averaging") for target, tolerance in wanted]

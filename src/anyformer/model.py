@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from anyformer.certificates.bound import derive_bound
-from anyformer.certificates.certificate import Certificate, terms_of
+from anyformer.certificates.bound import TIGHTNESS, ErrorBound, derive_bound
+from anyformer.certificates.certificate import Certificate
 from anyformer.certificates.checker import Verification, verify
 from anyformer.certificates.declaration import Declaration
 from anyformer.certificates.measured import measure_error
 from anyformer.construction.assemble import Construction, build
-from anyformer.construction.plans import MAX_LAYERS
-from anyformer.construction.select import DEFAULT_METHOD, plan
+from anyformer.construction.limits import MAX_LAYERS, Limits
+from anyformer.construction.select import AUTO, METHODS, plan
 from anyformer.errors import CertificateError
 from anyformer.exports.folder import load_folder, save_folder
 from anyformer.networks.activations import Array
@@ -25,6 +25,8 @@ from anyformer.targets.checks import check_target
 from anyformer.targets.target import Target
 
 Progress = Callable[[int, int], None]
+# How often a proof that misses the tolerance may be tried again on a finer grid.
+ATTEMPTS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,51 +57,66 @@ def construct(
     target: Target,
     tolerance: float,
     p: float = 2.0,
-    method: str = DEFAULT_METHOD,
+    method: str = AUTO,
     max_layers: int = MAX_LAYERS,
+    hidden_size: int = 4,
+    tightness: float = TIGHTNESS,
     progress: Progress | None = None,
 ) -> Model:
     """Build a Transformer for a target and prove that its L^p error is at most the tolerance. No training.
 
     Args:
-        target: what to approximate, with its domain, symmetry and modulus.
+        target: what to approximate, with its domain and symmetry.
         tolerance: the ε of d_p(f, g) <= ε.
         p: the exponent of the error, 1 <= p < ∞.
-        method: how to build.
+        method: how to build; "auto" takes the method with the fewest layers.
         max_layers: refuse to build above this many layers.
+        hidden_size: hidden units a layer, at least 4; more of them make shallower networks.
+        tightness: refine the proof until its bound is within this factor of a lower bound, or the work is used up.
         progress: told (done, of) while the proof is under way.
 
     Returns:
         The model, certified; anything that cannot be certified raises instead.
 
     Example:
-        >>> built = construct(targets.softmax(tokens=3), tolerance=0.5)
-        >>> built.certificate.certified_error <= 0.5
+        >>> built = construct(targets.softmax(tokens=3), tolerance=0.1)
+        >>> built.certificate.certified_error <= 0.1
         True
     """
     check_target(target)
-    construction = build(plan(target, tolerance, p, method, max_layers))
-    certificate = certify(construction, progress)
-    return Model(construction.network, certificate, target, construction)
+    planned = plan(target, tolerance, p, method, max_layers, hidden_size)
+    for attempt in range(ATTEMPTS):
+        construction = build(planned)
+        bound = _bound(construction, tightness, progress)
+        if bound.upper <= planned.tolerance:
+            return Model(construction.network, certify(construction, bound, tightness), target, construction)
+        if attempt + 1 < ATTEMPTS:
+            planned = METHODS[planned.method].finer(planned, Limits(max_layers, hidden_size))
+    raise CertificateError(
+        f"the network was built, but the proof reaches an error of {bound.upper:.6g}, not {planned.tolerance:g}; "
+        f"nothing uncertified is returned. Ask for a tolerance of {bound.upper:.3g} or more."
+    )
 
 
-def certify(construction: Construction, progress: Progress | None = None) -> Certificate:
-    """Prove a construction's error bound and write down the certificate; raise if the bound misses the tolerance."""
+def _bound(construction: Construction, tightness: float, progress: Progress | None) -> ErrorBound:
+    plan = construction.plan
+    return derive_bound(
+        construction.network, plan.target, construction.grid, plan.p, plan.tolerance, tightness, progress=progress
+    )
+
+
+def certify(construction: Construction, bound: ErrorBound, tightness: float = TIGHTNESS) -> Certificate:
+    """Write down a bound that was proved, with everything it rests on."""
     target, asked, network = construction.plan.target, construction.plan, construction.network
-    bound = derive_bound(network, target, construction.grid, asked.p, progress)
-    if not bound.upper <= asked.tolerance:
-        raise CertificateError(
-            f"the network was built, but the proof reaches an error of {bound.upper:.6g}, not {asked.tolerance:g}; "
-            f"nothing uncertified is returned. Ask for a tolerance of {bound.upper:.3g} or more."
-        )
     measured = measure_error(lambda x: run(network, x), target, asked.p, strata=construction.grid)
     assert measured.low <= bound.upper, "a measured error above a proved bound means that the proof is wrong"
     return Certificate(
+        kind=bound.evidence,
         target=Declaration.of(target),
         p=asked.p,
         tolerance=asked.tolerance,
         certified_error=bound.upper,
-        terms=terms_of(bound),
+        terms=bound.terms,
         grid=construction.grid,
         weights_digest=digest(network),
         measured=measured,
@@ -107,6 +124,7 @@ def certify(construction: Construction, progress: Progress | None = None) -> Cer
             "method": asked.method,
             "cells_per_axis": list(construction.grid.cells_per_axis),
             "id_bits": asked.id_bits,
+            "tightness": float(tightness),
         },
     )
 

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
+import anyformer as af
 from anyformer import check_contextual_map
-from anyformer.construction.drafts import HARD_SHAPE
 from anyformer.construction.lattice import Lattice
 from anyformer.construction.quantise import quantise
 from anyformer.construction.selective_shift import (
@@ -16,8 +16,8 @@ from anyformer.construction.selective_shift import (
     selective_shifts,
     shifted_codes,
 )
-from anyformer.networks import Network, evaluate
-from anyformer.targets import Symmetry
+from anyformer.networks import BlockShape, Network, evaluate
+from anyformer.targets import Box, Symmetry
 
 SIZES = [(2, 1, 4), (2, 1, 8), (2, 2, 2), (2, 2, 4), (2, 3, 2), (3, 1, 4), (3, 1, 8), (3, 2, 4), (4, 1, 4), (5, 1, 8)]
 
@@ -25,7 +25,9 @@ SIZES = [(2, 1, 4), (2, 1, 8), (2, 2, 2), (2, 2, 4), (2, 3, 2), (3, 1, 4), (3, 1
 def lattice(tokens: int, width: int, count: int, positions: bool) -> Lattice:
     # Coordinates of different length, so that a swapped axis cannot hide: the last one has one cell less.
     highs = (1.0,) * (width - 1) + ((1.0 if width == 1 else 1.0 - 1 / count),)
-    return Lattice(tokens, (0.0,) * width, highs, 1 / count, positions, is_guarded=False)
+    symmetry = Symmetry.NONE if positions else Symmetry.EQUIVARIANT
+    target = af.target(np.cos, tokens=tokens, width=width, lipschitz=1.0, domain=Box(0.0, highs), symmetry=symmetry)
+    return Lattice.dyadic(target, 1 / count)
 
 
 @pytest.mark.parametrize("positions", [False, True])
@@ -50,7 +52,7 @@ def test_ids_are_a_contextual_map(tokens, width, count, positions):
 def test_the_hard_network_computes_these_ids(tokens, width, count, positions):
     grid = lattice(tokens, width, count, positions)
     stages = tuple(draft.stage for draft in (*quantise(grid, ramp=2.0**-20), *selective_shifts(grid)))
-    network = Network(tokens, width, HARD_SHAPE, stages, grid.positional_encoding)
+    network = Network(tokens, width, BlockShape(2, 1, 1), stages, grid.positional_encoding)
     codes = grid.sequence_codes()
     readings = evaluate(network, grid.centres(codes)) @ np.array(grid.radices)
     assert np.array_equal(readings / grid.cell_width, context_ids(grid, codes))
@@ -62,7 +64,7 @@ def test_the_hard_network_computes_these_ids(tokens, width, count, positions):
 def test_sequences_with_equal_columns_stay_below_every_id(tokens, width, count):
     grid = lattice(tokens, width, count, positions=False)
     stages = tuple(draft.stage for draft in (*quantise(grid, ramp=2.0**-20), *selective_shifts(grid)))
-    network = Network(tokens, width, HARD_SHAPE, stages)
+    network = Network(tokens, width, BlockShape(2, 1, 1), stages)
     rows = [
         row for row in itertools.combinations_with_replacement(range(grid.columns), tokens) if len(set(row)) < tokens
     ]
@@ -99,5 +101,5 @@ def test_hardmax_cannot_count():
     """Why sequences with equal columns are lost: {a, a, b} and {a, b, b} get the same ids."""
     grid = lattice(3, 1, 4, positions=False)
     stages = tuple(draft.stage for draft in (*quantise(grid, ramp=2.0**-20), *selective_shifts(grid)))
-    ids = evaluate(Network(3, 1, HARD_SHAPE, stages), grid.centres(np.array([[0, 0, 3], [0, 3, 3]])))
+    ids = evaluate(Network(3, 1, BlockShape(2, 1, 1), stages), grid.centres(np.array([[0, 0, 3], [0, 3, 3]])))
     assert set(ids[0].ravel()) == set(ids[1].ravel())

@@ -46,7 +46,7 @@ def test_powers_of_two_bracket(x):
 
 
 def as_network(drafts: list[Draft], width: int) -> Network:
-    return Network(2, width, BlockShape(2, 1, 4), tuple(soften(draft) for draft in drafts))
+    return Network(2, width, BlockShape(2, 1, 4), tuple(soften(draft, 4) for draft in drafts))
 
 
 @pytest.mark.parametrize("size", [1.5, 1e3, 1e17, 1e40, 1e120, 1e300])

@@ -5,12 +5,14 @@ from anyformer.certificates.cells import Grid
 from anyformer.certificates.certificate import Certificate
 from anyformer.certificates.checker import Verdict, Verification, verify
 from anyformer.certificates.contextual_map import ContextualMapReport, check_contextual_map
+from anyformer.certificates.evidence import Evidence
 from anyformer.certificates.measured import MeasuredError, measure_error
 
 __all__ = [
     "Certificate",
     "ContextualMapReport",
     "ErrorBound",
+    "Evidence",
     "Grid",
     "MeasuredError",
     "Verdict",

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from anyformer.certificates.enclosures import SMALLEST, ULP, Enclosure, affine, stack, up, up_times
+from anyformer.certificates.enclosures import SMALLEST, ULP, Enclosure, affine, stack, sum_of_products, up, up_times
 from anyformer.certificates.feed_forward import Arithmetic
 from anyformer.networks.activations import Array
 from anyformer.networks.layers import AttentionLayer
@@ -42,6 +42,8 @@ def _head(layer: AttentionLayer, h: int, x: Enclosure, arithmetic: Arithmetic) -
     """What head h returns before W_O: one enclosure (batch, tokens) per unit of head size."""
     inputs = x[..., None, :]
     values = affine(layer.W_V[h], inputs)
+    if not layer.W_K[h].any() or not (layer.W_Q[h].any() or layer.b_Q[h].any()):
+        return [_mean(values[..., unit], arithmetic) for unit in range(len(layer.W_V[h]))]
     if len(layer.W_V[h]) == 1 and np.array_equal(layer.W_V[h], layer.W_K[h]):
         query = affine(layer.W_Q[h], inputs, layer.b_Q[h])
         return [_tilted_mean(query[..., 0], values[..., 0], arithmetic)]
@@ -59,6 +61,27 @@ def _hull(values: Enclosure, arithmetic: Arithmetic) -> Enclosure:
         np.broadcast_to(high, shape),
         np.broadcast_to(values.slack.max(1, keepdims=True), shape),
     )
+
+
+def _mean(values: Enclosure, arithmetic: Arithmetic) -> Enclosure:
+    """The plain mean over tokens: all scores are exactly 0, so all weights are float64's 1/n.
+
+    Where n·fl(v/n) = v for every v, each weighted value is v/n to the bit, and only their sum can round.
+    """
+    tokens = values.low.shape[1]
+    weight = 1.0 / tokens
+    parts = weight * values.low
+    back, error = sum_of_products(np.array([float(tokens)]), parts[..., None])
+    whole = (back == values.low) & (error == 0) & (values.low == values.high)
+    exact = whole.all(axis=1, keepdims=True)
+    mean = affine(np.full(tokens, weight), values)
+    wide = up(_rounding_of_means(values, arithmetic)[:, 0] + 4 * ULP * np.abs(values.low).max(axis=1))
+    summed, rounding = sum_of_products(np.ones(tokens), parts)
+    exact_sum = exact[:, 0] & (rounding == 0)
+    low = np.where(exact_sum, summed, mean.low - wide)
+    high = np.where(exact_sum, summed, mean.high + wide)
+    ends = (np.broadcast_to(end[:, None], values.low.shape) for end in (low, high, mean.slack))
+    return Enclosure(*ends)
 
 
 def _rounding_of_means(values: Enclosure, arithmetic: Arithmetic) -> Array:

@@ -2,131 +2,186 @@
 
     d_p(f, g)^p  <=  Σ_cells ∫_cell ‖f − g‖_p^p  +  (volume of the rest)·sup ‖f − g‖_p^p
 
-On a cell with centre c, |f(x) − g(x)| <= |f(x) − f(c)| + |f(c) − g(x)|. The first is integrated with the target's
-modulus, the second is bounded by propagating the whole cell through the network; by Minkowski their p-means add. On
-the rest, g is bounded by what the last stage returns for any input whatever, f by its values at the centres and its
-modulus. Outside a compact support g must be 0.
+Every cell is propagated through the network as a whole, which encloses g on it. The integral over a cell is bounded
+with the target run on intervals (`interval_bound`) or with its declared modulus (`modulus_bound`). On the rest, g is
+bounded by what the last stage returns for any input whatever. Outside a compact support g must be 0.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anyformer.certificates.cells import CellBatch, Grid, cell_batches, count_cells
 from anyformer.certificates.enclosures import Enclosure, up
+from anyformer.certificates.evidence import Evidence, evidence_for, range_on_boxes
 from anyformer.certificates.feed_forward import Arithmetic
+from anyformer.certificates.interval_bound import CellIntegrals, in_every_order
+from anyformer.certificates.modulus_bound import INFLATION, ModulusSums
 from anyformer.certificates.propagate import propagate, propagate_stage
+from anyformer.errors import CertificateError
 from anyformer.networks.activations import Array
 from anyformer.networks.network import Network
 from anyformer.targets.domains import CompactSupport
 from anyformer.targets.target import Symmetry, Target
 
-# Relative errors of sums and powers of non-negative numbers stay far below this: pairwise sums of 2⁴⁰ terms lose 2⁻⁴⁶.
-INFLATION = 1 + 2.0**-36
 BATCH_TOKENS = 1 << 16
+TIGHTNESS = 1.5
 
 
 @dataclass(frozen=True, eq=False)
 class ErrorBound:
-    """An upper and a lower bound on d_p(f, g), its parts as L^p norms, and the cell where most of it lies.
-
-    variation: f is not constant on cells. coincidence: all error on cells in which two tokens share an interval.
-    mismatch: |f(c) − g| on the other cells. rest: between the cells.
-    """
+    """An upper and a lower bound on d_p(f, g), its parts as L^p norms, and the cell where most of it surely lies."""
 
     upper: float
     lower: float
-    variation: float
-    coincidence: float
-    mismatch: float
-    rest: float
-    rest_volume: float
+    terms: dict[str, float]
     worst_input: Array
     vanishes_outside: bool
     cells: int
+    evidence: Evidence
+
+
+@dataclass(frozen=True, eq=False)
+class _OnCells:
+    """p-th powers on the cells by name; `total` and `lower` sum them up. The range of f over the whole domain."""
+
+    total: float
+    lower: float
+    parts: dict[str, float]
+    worst_input: Array
+    f_low: Array
+    f_high: Array
 
 
 def derive_bound(
-    network: Network, target: Target, grid: Grid, p: float, progress: Callable[[int, int], None] | None = None
+    network: Network,
+    target: Target,
+    grid: Grid,
+    p: float,
+    tolerance: float = math.inf,
+    tightness: float = TIGHTNESS,
+    evidence: Evidence | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> ErrorBound:
-    """Bound the L^p distance of network and target; `progress` is told (done, of) in layers times batches."""
-    up_to_order = target.symmetry is Symmetry.EQUIVARIANT and network.positional_encoding is None
-    size = max(1, BATCH_TOKENS // target.tokens)
-    total_cells = count_cells(math.prod(grid.cells_per_axis), target.tokens, up_to_order)
-    work = network.layer_count * math.ceil(total_cells / size)
-    sums = _Sums(target, grid)
-    done = 0
+    """Bound the L^p distance of network and target.
 
-    def advance(layers: int) -> None:
-        nonlocal done
-        done += layers
-        if progress is not None:
-            progress(done, work)
-
-    for batch in cell_batches(grid, target.tokens, up_to_order, size):
-        boxes = grid.boxes(batch.choice)
-        sums.add(batch, boxes, propagate(network, boxes, progress=advance), p)
+    With intervals, cells are refined until the bound is within the tolerance and as tight as asked.
+    """
+    if not tightness > 1:
+        raise CertificateError(f"the tightness must be above 1; got {tightness!r}")
+    evidence = evidence_for(target) if evidence is None else evidence
+    # Without positions the network permutes with its input: one order of each cell says it all of g. With a modulus
+    # f is only looked at in that order too, so its symmetry must have been declared.
+    alike = evidence is Evidence.UNCONDITIONAL or target.symmetry is Symmetry.EQUIVARIANT
+    followed = _Followed(network, target, grid, network.positional_encoding is None and alike, progress)
+    measure = _with_intervals if evidence is Evidence.UNCONDITIONAL else _with_modulus
     rest_volume = _rest_volume(target, grid)
-    rest = _rest_power(network, sums, rest_volume, p)
+    on_cells = measure(followed, p, tolerance, tightness)
+    rest = _rest_power(network, on_cells, rest_volume, p)
     outside = not isinstance(target.domain, CompactSupport) or _vanishes_outside(network, target)
-
-    def norm(power: float) -> float:
-        return float((power * INFLATION) ** (1 / p) * INFLATION)
-
+    terms = {name: _norm(power, p) for name, power in {**on_cells.parts, "rest": rest}.items()}
     return ErrorBound(
-        upper=norm(sums.regular + sums.coincidence + rest) if outside else math.inf,
-        lower=float(max(sums.lower, 0.0) ** (1 / p) / INFLATION**2),
-        variation=norm(sums.variation),
-        coincidence=norm(sums.coincidence),
-        mismatch=norm(sums.mismatch),
-        rest=norm(rest),
-        rest_volume=rest_volume,
-        worst_input=sums.worst_input,
+        upper=_norm(on_cells.total + rest, p) if outside else math.inf,
+        lower=float(max(on_cells.lower, 0.0) ** (1 / p) / INFLATION**2),
+        terms={**terms, "rest_volume": rest_volume},
+        worst_input=on_cells.worst_input,
         vanishes_outside=outside,
-        cells=total_cells,
+        cells=followed.count,
+        evidence=evidence,
     )
 
 
-class _Sums:
-    """Running sums of p-th powers over cells, and the range of f."""
+def _norm(power: float, p: float) -> float:
+    return float((power * INFLATION) ** (1 / p) * INFLATION)
 
-    def __init__(self, target: Target, grid: Grid) -> None:
-        self.target, self.wall = target, _widest_wall(target, grid)
-        self.regular = self.coincidence = self.variation = self.mismatch = self.lower = 0.0
-        self.worst, self.worst_input = -1.0, np.zeros((target.tokens, target.width))
-        self.f_low = np.full(target.width, np.inf)
-        self.f_high = np.full(target.width, -np.inf)
 
-    def add(self, batch: CellBatch, boxes: Enclosure, outputs: Enclosure, p: float) -> None:
-        """Add what the cells of one batch contribute."""
-        centre, half = (boxes.low + boxes.high) / 2, up((boxes.high - boxes.low) / 2)
-        f = self.target(centre)
-        doubt = up(self.target.evaluation_error * (1 + np.abs(f)))
-        deviation = np.asarray(self.target.modulus.mean_deviation(half, p)) * INFLATION
-        miss = up(outputs.farthest_from(f) + doubt)
-        volume = up(np.prod(boxes.high - boxes.low, axis=(1, 2)) * batch.multiplicity)
-        powers = volume * ((deviation + miss) ** p).sum(axis=(1, 2))
-        self.regular += float(powers[~batch.coinciding].sum())
-        self.coincidence += float(powers[batch.coinciding].sum())
-        self.variation += float((volume * (deviation**p).sum(axis=(1, 2))).sum())
-        self.mismatch += float((volume * (miss**p).sum(axis=(1, 2)))[~batch.coinciding].sum())
-        self._add_lower(outputs, f, deviation + doubt, volume, centre, p)
-        self._add_range(f, doubt, half)
+@dataclass(eq=False)
+class _Followed:
+    """All cells, followed through the network a batch at a time."""
 
-    def _add_lower(self, outputs: Enclosure, f: Array, doubt: Array, volume: Array, centre: Array, p: float) -> None:
-        """By the reverse triangle inequality: where g is surely far from f(c), the error is surely large."""
-        gap = np.maximum(np.maximum(outputs.low - f, f - outputs.high) - outputs.slack - doubt, 0.0)
-        surely = volume * (gap**p).sum(axis=(1, 2)) / INFLATION
-        self.lower += float(surely.sum())
-        if surely.max() > self.worst:
-            self.worst, self.worst_input = float(surely.max()), centre[int(surely.argmax())]
+    network: Network
+    target: Target
+    grid: Grid
+    up_to_order: bool
+    progress: Callable[[int, int], None] | None
+    done: int = 0
 
-    def _add_range(self, f: Array, doubt: Array, half: Array) -> None:
-        around = doubt + np.asarray(self.target.modulus.largest_deviation(up(half + self.wall))) * INFLATION
-        self.f_low = np.minimum(self.f_low, (f - around).min(axis=(0, 1)))
-        self.f_high = np.maximum(self.f_high, (f + around).max(axis=(0, 1)))
+    @property
+    def count(self) -> int:
+        """Cells to follow."""
+        return count_cells(math.prod(self.grid.cells_per_axis), self.target.tokens, self.up_to_order)
+
+    def batches(self) -> Iterator[tuple[CellBatch, Enclosure, Enclosure]]:
+        """Yield cells, their boxes and what the network returns on them."""
+        size = max(1, BATCH_TOKENS // self.target.tokens)
+        work = self.network.layer_count * math.ceil(self.count / size)
+
+        def advance(layers: int) -> None:
+            self.done += layers
+            if self.progress is not None:
+                self.progress(self.done, work)
+
+        for batch in cell_batches(self.grid, self.target.tokens, self.up_to_order, size):
+            boxes = self.grid.boxes(batch.choice)
+            yield batch, boxes, propagate(self.network, boxes, progress=advance)
+
+
+def _with_modulus(followed: _Followed, p: float, tolerance: float, tightness: float) -> _OnCells:
+    target = followed.target
+    assert target.modulus is not None
+    sums = ModulusSums(target, target.modulus, _widest_wall(target, followed.grid), p)
+    for batch, boxes, outputs in followed.batches():
+        sums.add(batch, boxes, outputs)
+    parts = {"cells": sums.regular, "coincidence": sums.coincidence}
+    more = {"variation": sums.variation, "mismatch": sums.mismatch}
+    total = sums.regular + sums.coincidence
+    return _OnCells(total, sums.lower, {**parts, **more}, sums.worst_input, sums.f_low, sums.f_high)
+
+
+def _with_intervals(followed: _Followed, p: float, tolerance: float, tightness: float) -> _OnCells:
+    target, grid = followed.target, followed.grid
+    choices, outputs = [], []
+    for batch, _, output in followed.batches():
+        choices.append(batch.choice)
+        outputs.append(output)
+    together = Enclosure(*(np.concatenate([getattr(o, end) for o in outputs]) for end in ("low", "high", "slack")))
+    cells = in_every_order(np.concatenate(choices), together, followed.up_to_order)
+    integrals = CellIntegrals(target, grid, cells, p)
+    # A millionth is left for the rest, which is far smaller.
+    integrals.refine(tolerance**p * (1 - 1e-6) / INFLATION**2, tightness)
+    coinciding = _coinciding(cells.choice)
+    parts = {
+        "cells": float(integrals.upper[~coinciding].sum()),
+        "coincidence": float(integrals.upper[coinciding].sum()),
+    }
+    worst = grid.boxes(cells.choice[[int(integrals.lower.sum(axis=1).argmax())]])
+    low, high = _range_of_target(target, grid, cells.choice)
+    total, lower = float(integrals.upper.sum()), float(integrals.lower.sum())
+    return _OnCells(total, lower, parts, (worst.low[0] + worst.high[0]) / 2, low, high)
+
+
+def _coinciding(choice: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Cells in which two tokens share all their intervals."""
+    same = (choice[:, :, None] == choice[:, None, :]).all(axis=-1)
+    return np.asarray(same.sum(axis=(1, 2)) > choice.shape[1])
+
+
+def _range_of_target(target: Target, grid: Grid, choice: NDArray[np.int64]) -> tuple[Array, Array]:
+    """The range of each coordinate of f over cells and walls: every cell is widened to where the next ones begin."""
+    lows, highs = target.domain.lows(target.width), target.domain.highs(target.width)
+    starts = [np.concatenate([[least], high[:-1]]) for high, least in zip(grid.highs, lows, strict=True)]
+    ends = [np.concatenate([low[1:], [most]]) for low, most in zip(grid.lows, highs, strict=True)]
+    low, high = np.full(target.width, np.inf), np.full(target.width, -np.inf)
+    for start in range(0, len(choice), BATCH_TOKENS):
+        some = choice[start : start + BATCH_TOKENS]
+        box_low = np.stack([starts[row][some[..., row]] for row in range(target.width)], axis=-1)
+        box_high = np.stack([ends[row][some[..., row]] for row in range(target.width)], axis=-1)
+        f_low, f_high = range_on_boxes(target, box_low, box_high)
+        low, high = np.minimum(low, f_low.min(axis=(0, 1))), np.maximum(high, f_high.max(axis=(0, 1)))
+    return low, high
 
 
 def _walls(target: Target, grid: Grid) -> list[Array]:
@@ -149,14 +204,14 @@ def _rest_volume(target: Target, grid: Grid) -> float:
     return float(target.domain.volume(target.tokens, target.width) * target.tokens * sum(shares) * INFLATION)
 
 
-def _rest_power(network: Network, sums: _Sums, rest_volume: float, p: float) -> float:
+def _rest_power(network: Network, on_cells: _OnCells, rest_volume: float, p: float) -> float:
     """volume · Σ over entries of the largest conceivable |f − g|^p."""
     if rest_volume == 0:
         return 0.0
     anything = np.full((1, network.tokens, network.width), np.inf)
     output = propagate_stage(network.stages[-1], Enclosure.box(-anything, anything), Arithmetic.REAL).folded()
     g_low, g_high = output.low.min(axis=(0, 1)), output.high.max(axis=(0, 1))
-    largest = np.maximum(sums.f_high - g_low, g_high - sums.f_low)
+    largest = np.maximum(on_cells.f_high - g_low, g_high - on_cells.f_low)
     return float(rest_volume * network.tokens * (up(largest) ** p).sum())
 
 

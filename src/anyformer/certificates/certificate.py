@@ -8,27 +8,35 @@ from typing import Any
 
 import numpy as np
 
-from anyformer.certificates.bound import ErrorBound
 from anyformer.certificates.cells import Grid
 from anyformer.certificates.declaration import Declaration
+from anyformer.certificates.evidence import Evidence
 from anyformer.certificates.measured import MeasuredError
 from anyformer.errors import CertificateError
 
 FORMAT = "anyformer-certificate-1"
-KIND = "given the declared modulus"
-TERMS = ("variation", "coincidence", "mismatch", "rest", "rest_volume")
-ASSUMPTIONS = (
-    "The target obeys its declared modulus of continuity and symmetry; both are tested on samples, not proved.",
-    "The target's own float64 evaluation is off by at most evaluation_error times 1 + |f|.",
+SCOPE = (
     "The bound holds for the network in real arithmetic, everywhere. On the cells (all of the domain but rest_volume) "
-    "it also holds for its float64 evaluation with the sums in any order, if exp(0) is 1 and exp is 0 below −746.",
+    "it also holds for its float64 evaluation with the sums in any order, if exp(0) is 1 and exp is 0 below −746."
 )
+ASSUMPTIONS = {
+    Evidence.UNCONDITIONAL: (
+        "The target is the real function that its NumPy formula states; it was bounded by running that on intervals.",
+        SCOPE,
+    ),
+    Evidence.MODULUS: (
+        "The target obeys its declared modulus of continuity and symmetry; both are tested on samples, not proved.",
+        "The target's own float64 evaluation is off by at most evaluation_error times 1 + |f|.",
+        SCOPE,
+    ),
+}
 
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
     """The claim d_p(f, g) <= certified_error <= tolerance about the network with this digest, and what it rests on."""
 
+    kind: Evidence
     target: Declaration
     p: float
     tolerance: float
@@ -49,13 +57,13 @@ class Certificate:
         """A JSON object; floats as hexadecimal strings."""
         return {
             "format": FORMAT,
-            "kind": KIND,
+            "kind": self.kind.value,
             "claim": f"d_p(f, g) <= {self.certified_error:.6g} in L^{self.p:g}",
             "target": self.target.to_json(),
             "p": self.p.hex(),
             "tolerance": self.tolerance.hex(),
             "certified_error": self.certified_error.hex(),
-            "terms": {name: self.terms[name].hex() for name in TERMS},
+            "terms": {name: value.hex() for name, value in self.terms.items()},
             "measured": {
                 "error": self.measured.error.hex(),
                 "low": self.measured.low.hex(),
@@ -64,17 +72,12 @@ class Certificate:
             },
             "weights_digest": self.weights_digest,
             "construction": dict(self.construction),
-            "assumptions": list(ASSUMPTIONS),
+            "assumptions": list(ASSUMPTIONS[self.kind]),
             "grid": [
                 {"low": [float(v).hex() for v in low], "high": [float(v).hex() for v in high]}
                 for low, high in zip(self.grid.lows, self.grid.highs, strict=True)
             ],
         }
-
-
-def terms_of(bound: ErrorBound) -> dict[str, float]:
-    """The named terms of a bound."""
-    return {name: float(getattr(bound, name)) for name in TERMS}
 
 
 def certificate_from_json(text: str) -> Certificate:
@@ -88,11 +91,12 @@ def certificate_from_json(text: str) -> Certificate:
         raise CertificateError(f"the certificate's format must be {FORMAT!r}; got {reader.text('format')!r}")
     terms, measured = reader.inner("terms"), reader.inner("measured")
     return Certificate(
+        kind=_kind(reader.text("kind")),
         target=Declaration.from_json(reader.field("target", dict)),
         p=reader.number("p"),
         tolerance=reader.number("tolerance"),
         certified_error=reader.number("certified_error"),
-        terms={name: terms.number(name) for name in TERMS},
+        terms={name: terms.number(name) for name in terms.data},
         grid=_grid(reader.field("grid", list)),
         weights_digest=reader.text("weights_digest"),
         measured=MeasuredError(
@@ -100,6 +104,14 @@ def certificate_from_json(text: str) -> Certificate:
         ),
         construction=reader.field("construction", dict),
     )
+
+
+def _kind(text: str) -> Evidence:
+    try:
+        return Evidence(text)
+    except ValueError:
+        kinds = ", ".join(repr(kind.value) for kind in Evidence)
+        raise CertificateError(f"the certificate's field kind must be one of {kinds}; got {text!r}") from None
 
 
 def _grid(rows: list[Any]) -> Grid:

@@ -5,9 +5,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from anyformer.certificates.bound import ErrorBound, derive_bound
-from anyformer.certificates.certificate import Certificate, terms_of
+from anyformer.certificates.bound import TIGHTNESS, ErrorBound, derive_bound
+from anyformer.certificates.certificate import Certificate
+from anyformer.certificates.evidence import Evidence
 from anyformer.errors import CertificateError, TargetError
+from anyformer.intervals import IntervalError
 from anyformer.networks.activations import Array
 from anyformer.networks.digest import digest
 from anyformer.networks.network import Network
@@ -60,8 +62,26 @@ def verify(
         check_target(target)
     except TargetError as error:
         return Verification(Verdict.REFUTED, f"the target is not what was declared: {error}", None)
-    bound = derive_bound(network, target, certificate.grid, certificate.p, progress)
+    try:
+        bound = derive_bound(
+            network,
+            target,
+            certificate.grid,
+            certificate.p,
+            certificate.tolerance,
+            tightness=_stated_tightness(certificate),
+            evidence=certificate.kind,
+            progress=progress,
+        )
+    except IntervalError as error:
+        return Verification(Verdict.UNDECIDED, f"the target cannot be run on intervals: {error}", None)
     return _judge(network, certificate, bound)
+
+
+def _stated_tightness(certificate: Certificate) -> float:
+    """How far the builder refined: the same effort derives the same bound again."""
+    stated = certificate.construction.get("tightness")
+    return stated if isinstance(stated, float) and stated > 1 else TIGHTNESS
 
 
 def _check_fit(network: Network, certificate: Certificate, target: Target) -> None:
@@ -82,6 +102,8 @@ def _check_fit(network: Network, certificate: Certificate, target: Target) -> No
             f"p must be at least 1 and the tolerance positive; got p = {certificate.p!r} and "
             f"tolerance = {certificate.tolerance!r}"
         )
+    if certificate.kind is Evidence.MODULUS and target.modulus is None:
+        raise CertificateError("the certificate rests on a modulus, but none is declared for the target")
     if len(certificate.grid.lows) != target.width or not certificate.grid.inside(target.domain):
         raise CertificateError("the certificate's grid must have one row per coordinate of a token, inside the domain")
 
@@ -108,8 +130,10 @@ def _misstatement(network: Network, certificate: Certificate, bound: ErrorBound)
     if certificate.weights_digest != digest(network):
         return "the certificate was issued for other weights: its digest is not that of this network"
     stated = {"certified_error": certificate.certified_error, **certificate.terms}
-    derived = {"certified_error": bound.upper, **terms_of(bound)}
+    derived = {"certified_error": bound.upper, **bound.terms}
     for name, value in derived.items():
+        if name not in stated:
+            return f"the certificate does not state the term {name}"
         if not value <= stated[name] * (1 + AGREEMENT) + math.ulp(0.0):
             return f"the certificate states {name} = {stated[name]:.6g}, but only {value:.6g} can be derived"
     if not certificate.is_within_tolerance:

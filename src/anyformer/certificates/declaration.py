@@ -1,5 +1,6 @@
 """What a certificate says of its target: enough to find a ready-made one, never enough to run code."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,7 +23,7 @@ class Declaration:
     width: int
     symmetry: Symmetry
     domain: Domain
-    modulus: Modulus
+    modulus: Modulus | None
     evaluation_error: float
 
     @classmethod
@@ -78,7 +79,7 @@ class Declaration:
             "width": self.width,
             "symmetry": self.symmetry.name.lower(),
             "domain": self.domain.to_json(),
-            "modulus": self.modulus.to_json(),
+            "modulus": None if self.modulus is None else self.modulus.to_json(),
             "evaluation_error": self.evaluation_error.hex(),
         }
 
@@ -94,8 +95,8 @@ class Declaration:
                 width=_whole(data["width"]),
                 symmetry=Symmetry[data["symmetry"].upper()],
                 domain=domain_from_json(data["domain"]),
-                modulus=modulus_from_json(data["modulus"]),
-                evaluation_error=_number(data["evaluation_error"]),
+                modulus=None if data["modulus"] is None else modulus_from_json(data["modulus"]),
+                evaluation_error=_error_bound(data["evaluation_error"]),
             )
         except KeyError as error:
             raise CertificateError(f"the certificate's target has no usable field {error}") from error
@@ -111,6 +112,14 @@ def _is_from_catalogue(target: Target) -> bool:
     except TargetError:
         return False
     return replace(original, symmetry=target.symmetry) == target
+
+
+def _error_bound(value: object) -> float:
+    if not isinstance(value, str) or not 0 <= float.fromhex(value) < math.inf:
+        raise ValueError(
+            f"evaluation_error must be a finite float as float.hex() writes it, not negative; got {value!r}"
+        )
+    return float.fromhex(value)
 
 
 def _number(value: object) -> Any:

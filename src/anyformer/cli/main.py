@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from anyformer.cli import models, planning
+from anyformer.cli import comparing, models, planning
 from anyformer.cli.failures import CHECK_FAILED, INTERRUPTED, USAGE, ClickUsageError, report
 from anyformer.errors import AnyformerError
 
@@ -17,7 +17,10 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for verb in (planning.targets, planning.plan, planning.build, models.verify, models.run, models.describe, models.trace):
+for verb in (
+    *(planning.targets, planning.plan, planning.build, comparing.compare, comparing.curve),
+    *(models.verify, models.run, models.describe, models.trace),
+):
     app.command(verb.__name__)(verb)
 
 

@@ -31,7 +31,9 @@ def plan(request: Request, json: Json = False) -> None:
     with at_work("planning"):
         target = target_of(request)
         check_target(target)
-        made = plan_construction(target, request.epsilon, request.p, request.method, request.max_layers)
+        made = plan_construction(
+            target, request.epsilon, request.p, request.method, request.max_layers, request.hidden_size
+        )
     emit(json, plan_data(made), plan_view(made))
 
 
@@ -54,7 +56,14 @@ def build(
     start = time.perf_counter()
     with at_work("proving") as progress:
         model = construct(
-            target_of(request), request.epsilon, request.p, request.method, request.max_layers, progress=progress
+            target_of(request),
+            request.epsilon,
+            request.p,
+            request.method,
+            request.max_layers,
+            request.hidden_size,
+            request.tightness,
+            progress,
         )
     seconds = time.perf_counter() - start
     place = None if output is None else str(model.save(output, overwrite=overwrite))

@@ -8,10 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
+from anyformer.certificates.bound import TIGHTNESS
 from anyformer.cli.failures import UsageError
 from anyformer.cli.numbers import number_of, numbers_of
-from anyformer.construction.plans import MAX_LAYERS
-from anyformer.construction.select import DEFAULT_METHOD
+from anyformer.construction.limits import MAX_LAYERS
+from anyformer.construction.select import AUTO, METHODS
 from anyformer.targets import (
     CATALOGUE,
     Box,
@@ -44,7 +45,13 @@ class Request:
     positions: Annotated[
         bool, typer.Option("--positions", help="Give the network positions: the order of tokens may matter.")
     ] = False
-    method: Annotated[str, typer.Option(help="How to build.")] = DEFAULT_METHOD
+    method: Annotated[
+        str, typer.Option(help=f"How to build: {', '.join(METHODS)}; {AUTO} takes the fewest layers.")
+    ] = AUTO
+    hidden_size: Annotated[int, typer.Option(help="Hidden units a layer, at least 4: more make it shallower.")] = 4
+    tightness: Annotated[
+        float, typer.Option(help="Refine the proof until its bound is this close to the truth: 1.1 takes time.")
+    ] = TIGHTNESS
     max_layers: Annotated[int, typer.Option(help="Refuse to build more layers than this.")] = MAX_LAYERS
     parameters: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of a ready-made target.")
@@ -92,11 +99,6 @@ def _own(request: Request) -> Target:
     if request.parameters:
         raise UsageError(
             f"--set must come with a ready-made target; got {request.target!r}. Write the values into the function."
-        )
-    if request.lipschitz is None:
-        raise UsageError(
-            f"--lipschitz must be given for one's own function; got none for {request.target!r}. Give a constant L "
-            "such that no output entry changes by more than L times the largest change of an input entry."
         )
     return target(
         load_function(request.target),

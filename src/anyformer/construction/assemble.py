@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from anyformer.certificates.cells import Grid
-from anyformer.construction.drafts import HARD_SHAPE, SOFT_SHAPE, soften
+from anyformer.construction.drafts import padded, soften
 from anyformer.construction.plans import Plan
 from anyformer.construction.proof_grid import proof_grid
 from anyformer.construction.select import METHODS
+from anyformer.networks.layers import BlockShape, FeedForwardStage
 from anyformer.networks.network import Network
 
 
@@ -22,9 +23,13 @@ class Construction:
 
 def build(plan: Plan) -> Construction:
     """Carry out a plan."""
-    lattice = plan.lattice
+    lattice, shape = plan.lattice, plan.shape
     drafts = METHODS[plan.method].drafts(plan)
-    positions = lattice.positional_encoding
-    hard = Network(lattice.tokens, lattice.width, HARD_SHAPE, tuple(draft.stage for draft in drafts), positions)
-    soft = Network(lattice.tokens, lattice.width, SOFT_SHAPE, tuple(soften(draft) for draft in drafts), positions)
-    return Construction(plan, hard, soft, proof_grid(lattice, plan.ramp))
+    hard_size = max(draft.stage.sizes.get("hidden_size", 1) for draft in drafts)
+    hard = tuple(
+        padded(draft.stage, hard_size) if isinstance(draft.stage, FeedForwardStage) else draft.stage for draft in drafts
+    )
+    soft = tuple(soften(draft, shape.hidden_size) for draft in drafts)
+    sizes, positions = (lattice.tokens, lattice.width), lattice.positional_encoding
+    hard_network = Network(*sizes, BlockShape(shape.heads, shape.head_size, hard_size), hard, positions)
+    return Construction(plan, hard_network, Network(*sizes, shape, soft, positions), proof_grid(lattice, plan.ramp))

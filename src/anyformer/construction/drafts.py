@@ -12,10 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from anyformer.networks.activations import PiecewiseLinear, ReLU, Softmax
-from anyformer.networks.layers import AttentionStage, BlockShape, FeedForwardStage, Stage
-
-HARD_SHAPE = BlockShape(heads=2, head_size=1, hidden_size=1)
-SOFT_SHAPE = BlockShape(heads=2, head_size=1, hidden_size=4)
+from anyformer.networks.layers import AttentionStage, FeedForwardStage, Stage
 
 # float64 rounds exp(−s) to 0 above this s: then softmax gives the loser no weight at all and *is* hardmax, bit for bit.
 UNDERFLOW = 1075 * math.log(2)
@@ -29,11 +26,14 @@ class Draft:
     room: float
 
 
-def soften(draft: Draft) -> Stage:
+def soften(draft: Draft, hidden_size: int) -> Stage:
     """The softmax/ReLU stage that does what the hard stage does, outside the ramps."""
-    if isinstance(draft.stage, AttentionStage):
-        return _soften_attention(draft.stage, draft.room)
-    return _soften_feed_forward(draft.stage, draft.room)
+    stage = draft.stage
+    if isinstance(stage, AttentionStage):
+        return _soften_attention(stage, draft.room)
+    if isinstance(stage.activation, ReLU):
+        return padded(stage, hidden_size)
+    return _soften_feed_forward(stage, stage.activation, draft.room, hidden_size)
 
 
 def _soften_attention(stage: AttentionStage, gap: float) -> AttentionStage:
@@ -42,16 +42,26 @@ def _soften_attention(stage: AttentionStage, gap: float) -> AttentionStage:
     return replace(stage, W_Q=stage.W_Q * sharpness, b_Q=stage.b_Q * sharpness, weighting=Softmax())
 
 
-def _soften_feed_forward(stage: FeedForwardStage, ramp: float) -> FeedForwardStage:
-    assert isinstance(stage.activation, PiecewiseLinear)
-    units = relu_units(stage.activation, ramp)
-    W_1, b_1, W_2 = (np.zeros((*array.shape[:axis], SOFT_SHAPE.hidden_size, *array.shape[axis + 1 :]))
-                     for array, axis in ((stage.W_1, 1), (stage.b_1, 1), (stage.W_2, 2)))  # fmt: skip
-    for k, unit in enumerate(units):
-        W_1[:, k] = unit.direction * stage.W_1[:, 0]
-        b_1[:, k] = unit.direction * (stage.b_1[:, 0] - unit.kink)
-        W_2[:, :, k] = unit.slope * stage.W_2[:, :, 0]
-    return FeedForwardStage(stage.name, W_1, b_1, W_2, stage.b_2, ReLU())
+def _soften_feed_forward(
+    stage: FeedForwardStage, activation: PiecewiseLinear, ramp: float, hidden_size: int
+) -> FeedForwardStage:
+    units = relu_units(activation, ramp)
+    W_1 = np.stack([unit.direction * stage.W_1[:, 0] for unit in units], axis=1)
+    b_1 = np.stack([unit.direction * (stage.b_1[:, 0] - unit.kink) for unit in units], axis=1)
+    W_2 = np.stack([unit.slope * stage.W_2[:, :, 0] for unit in units], axis=2)
+    return padded(FeedForwardStage(stage.name, W_1, b_1, W_2, stage.b_2, ReLU()), hidden_size)
+
+
+def padded(stage: FeedForwardStage, hidden_size: int) -> FeedForwardStage:
+    """The same stage with silent units up to the hidden size."""
+    missing = hidden_size - stage.sizes["hidden_size"]
+    W_1 = np.pad(stage.W_1, ((0, 0), (0, missing), (0, 0)))
+    return replace(
+        stage,
+        W_1=W_1,
+        b_1=np.pad(stage.b_1, ((0, 0), (0, missing))),
+        W_2=np.pad(stage.W_2, ((0, 0), (0, 0), (0, missing))),
+    )
 
 
 @dataclass(frozen=True)
@@ -78,7 +88,6 @@ def relu_units(activation: PiecewiseLinear, ramp: float) -> list[Unit]:
     for direction, crossings in ((1, rightwards), (-1, leftwards)):
         for before, after, place in crossings:
             units += _crossing(activation, before, after, place, direction, ramp)
-    assert len(units) <= SOFT_SHAPE.hidden_size
     return units
 
 

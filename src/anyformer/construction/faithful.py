@@ -1,28 +1,71 @@
 """Method `selective-shift`: Paper A's construction, with all sizes decided by the error budget."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from anyformer.construction import budget
 from anyformer.construction.drafts import Draft, power_of_two_above
 from anyformer.construction.lattice import Integers, Lattice
+from anyformer.construction.limits import Limits, refusal, shortage
 from anyformer.construction.plans import ErrorSplit, Plan, PlannedStage
-from anyformer.construction.quantise import mark_outside, quantise, to_origin
+from anyformer.construction.quantise import mark_outside, quantise, to_grid
 from anyformer.construction.rowwise import LADDER_RATIO, clamp_rows, vanish
 from anyformer.construction.selective_shift import broadcast_gain, context_ids, largest_shifted, selective_shifts
 from anyformer.construction.value_map import round_outputs, value_map
 from anyformer.networks.activations import Array
+from anyformer.networks.layers import BlockShape
 from anyformer.targets.target import Target
 
 NAME = "selective-shift"
+# A refusal names the size that would be needed, unless even counting its columns is too much.
+COUNTABLE = 1 << 10
 
 
-def plan_at(target: Target, tolerance: float, p: float, cell_width: float) -> Plan:
+def plan(target: Target, tolerance: float, p: float, limits: Limits) -> Plan:
+    """The coarsest dyadic grid that meets the tolerance, or a refusal."""
+    best: Plan | None = None
+    sides = target.domain.highs(target.width) - target.domain.lows(target.width)
+    cell_width = 2.0 ** math.ceil(math.log2(float(sides.max())))
+    while True:
+        cell_width /= 2
+        candidate = plan_at(target, tolerance, p, cell_width, limits.hidden_size)
+        why = shortage(candidate, limits)
+        enough = candidate.error.total <= tolerance
+        if why and (_would_do(candidate.error, tolerance, p) or candidate.lattice.columns > COUNTABLE):
+            raise refusal(candidate, why, best, _layers_with_fewer_tokens(candidate.lattice))
+        if enough:
+            return candidate
+        best = best if why else candidate
+
+
+def _would_do(error: ErrorSplit, tolerance: float, p: float) -> bool:
+    """Whether the grid is fine enough, float64 and its bits aside."""
+    return bool(error.variation**p + error.coincidence**p + error.ramps**p <= tolerance**p)
+
+
+def _layers_with_fewer_tokens(lattice: Lattice) -> int:
+    fewer = replace(lattice, tokens=max(lattice.tokens - 1, 1))
+    return int(fewer.tokens * fewer.sequences)
+
+
+def finer(plan: Plan, limits: Limits) -> Plan:
+    """Half the cell width."""
+    half = plan.lattice.cell_width / 2
+    candidate = plan_at(plan.target, plan.tolerance, plan.p, half, limits.hidden_size)
+    why = shortage(candidate, limits)
+    if why:
+        raise refusal(candidate, why, plan, _layers_with_fewer_tokens(candidate.lattice))
+    return candidate
+
+
+def plan_at(target: Target, tolerance: float, p: float, cell_width: float, hidden_size: int = 4) -> Plan:
     """The construction with cells of the given width: sizes by stage and the error it will have."""
-    lattice = Lattice.over(target, cell_width)
+    lattice = Lattice.dyadic(target, cell_width)
     reach = budget.reach_of(target)
-    bound = power_of_two_above(max(reach, 1e-300))
+    # A function that is 0 still needs a clip somewhere; a fraction of the tolerance will do.
+    bound = power_of_two_above(max(reach, tolerance * 2.0**-10))
     largest_id = (1 + broadcast_gain(lattice)) * largest_shifted(lattice)
     # No lifted id reaches half of `top`; what 53 bits leave below it is the quantum for outputs in coordinate 0.
     top = 2 * power_of_two_above(largest_id * cell_width + _lift(lattice, bound))
@@ -41,18 +84,18 @@ def plan_at(target: Target, tolerance: float, p: float, cell_width: float) -> Pl
         ids=lattice.tokens * lattice.sequences,
         id_bits=largest_id.bit_length(),
         error=_error(target, lattice, tolerance, p, reach, quantum),
+        shape=BlockShape(hidden_size=hidden_size),
     )
 
 
 def _error(target: Target, lattice: Lattice, tolerance: float, p: float, reach: float, quantum: float) -> ErrorSplit:
-    """The same bound the checker will derive, from the same formulas written for a uniform grid."""
-    half = np.full((lattice.tokens, lattice.width), lattice.cell_width / 2)
-    deviation = target.modulus.mean_deviation(half, p)
+    """Where the error will go, with the modulus if there is one and else with what samples show."""
+    deviation = budget.deviation(target, lattice, p)
     rounding = np.zeros_like(deviation)
     rounding[:, 0] = quantum / 2
     rounding += target.evaluation_error * (1 + reach)
     volume = target.domain.volume(lattice.tokens, lattice.width)
-    coincidence = budget.coincidence_power(target, lattice, deviation, reach, p)
+    coincidence = budget.coincidence_power(target, lattice, deviation, p)
     regular = float(volume * ((deviation + rounding) ** p).sum())
     ramps = budget.RAMP_SHARE * tolerance**p
     return ErrorSplit(
@@ -90,7 +133,7 @@ def drafts(plan: Plan) -> list[Draft]:
 
 
 def _before(lattice: Lattice, ramp: float, top: float) -> list[Draft]:
-    return [*to_origin(lattice), *mark_outside(lattice, ramp, _mark(lattice, top)), *quantise(lattice, ramp)]
+    return [*to_grid(lattice), *mark_outside(lattice, ramp, _mark(lattice, top)), *quantise(lattice, ramp)]
 
 
 def _mark(lattice: Lattice, top: float) -> float:

@@ -1,10 +1,9 @@
 """The grid a construction works on, and the integer codes of its columns.
 
-Cells are cubes of side `cell_width`, a power of two so that sums and differences of grid values are exact. Along
-coordinate i there are `counts[i]` of them, from `lows[i]` up. A grid column with cell numbers k has the code c = Σ_i
-radices[i]·k[i], 0 <= c < columns. With positions, column j is moved up into a slot of its own, so that no two columns
-ever share a cell. Slots are two grids apart, not one as in the paper: a token shifted out of its slot by M cells or
-more must not land in a later slot, where it would be shifted again.
+Along coordinate i the domain is cut into `counts[i]` equal cells. Inside the network a cell has side `cell_width`, a
+power of two, so that sums and differences of grid values are exact; `scales[i]` takes the domain's coordinate there.
+A grid column with cell numbers k has the code c = Σ_i radices[i]·k[i], 0 <= c < columns. With positions, column j is
+moved up by j times `slot_strides` cells, into a slot of its own.
 """
 
 import itertools
@@ -20,29 +19,59 @@ from anyformer.targets.domains import CompactSupport
 from anyformer.targets.target import Symmetry, Target
 
 Integers = NDArray[np.int64]
-SLOT_SPACING = 2
 
 
 @dataclass(frozen=True)
 class Lattice:
-    """A dyadic grid over a target's domain."""
+    """A grid over a target's domain that is dyadic inside the network."""
 
     tokens: int
     lows: tuple[float, ...]
     highs: tuple[float, ...]
+    counts: tuple[int, ...]
     cell_width: float
+    scales: tuple[float, ...]
+    slot_strides: tuple[int, ...]
     has_positions: bool
     is_guarded: bool
 
     @classmethod
-    def over(cls, target: Target, cell_width: float) -> "Lattice":
-        """The grid of the given cell width over the domain of a target."""
-        lows, highs = target.domain.lows(target.width), target.domain.highs(target.width)
+    def dyadic(cls, target: Target, cell_width: float) -> "Lattice":
+        """Cells of a dyadic width in the domain itself; the last ones may stick out. Slots are two grids apart.
+
+        One grid apart, as in the paper, is not enough: a token shifted by M cells may then land in a later slot,
+        where it would be shifted again.
+        """
+        sides = target.domain.highs(target.width) - target.domain.lows(target.width)
+        counts = tuple(math.ceil(side / cell_width) for side in sides)
+        return cls._over(target, counts, cell_width, (1.0,) * target.width, tuple(2 * count for count in counts))
+
+    @classmethod
+    def with_counts(cls, target: Target, counts: tuple[int, ...]) -> "Lattice":
+        """Any number of cells along each coordinate. Slots follow each other in the first coordinate alone."""
+        cell_width = 2.0 ** -math.ceil(math.log2(max(counts)))
+        sides = target.domain.highs(target.width) - target.domain.lows(target.width)
+        scales = tuple(float(n * cell_width / side) for n, side in zip(counts, sides, strict=True))
+        strides = (math.prod(counts),) + (0,) * (target.width - 1)
+        return cls._over(target, counts, cell_width, scales, strides)
+
+    @classmethod
+    def _over(
+        cls,
+        target: Target,
+        counts: tuple[int, ...],
+        cell_width: float,
+        scales: tuple[float, ...],
+        slot_strides: tuple[int, ...],
+    ) -> "Lattice":
         return cls(
             target.tokens,
-            tuple(map(float, lows)),
-            tuple(map(float, highs)),
+            tuple(map(float, target.domain.lows(target.width))),
+            tuple(map(float, target.domain.highs(target.width))),
+            counts,
             cell_width,
+            scales,
+            slot_strides,
             has_positions=target.symmetry is Symmetry.NONE,
             is_guarded=isinstance(target.domain, CompactSupport),
         )
@@ -53,10 +82,14 @@ class Lattice:
         return len(self.lows)
 
     @property
-    def counts(self) -> tuple[int, ...]:
-        """Cells along each coordinate."""
-        sides = zip(self.lows, self.highs, strict=True)
-        return tuple(math.ceil((high - low) / self.cell_width) for low, high in sides)
+    def cell_sides(self) -> Array:
+        """The sides of a cell in the domain's own coordinates."""
+        return self.cell_width / np.array(self.scales)
+
+    @property
+    def rounds_input(self) -> bool:
+        """Whether bringing the input to the grid rounds: shifting or scaling does."""
+        return any(self.lows) or any(scale != 1 for scale in self.scales)
 
     @property
     def radices(self) -> tuple[int, ...]:
@@ -81,7 +114,7 @@ class Lattice:
     @property
     def slot_cells(self) -> Integers:
         """By how many cells each slot is moved up in each coordinate, shape (slots, width)."""
-        return np.asarray(SLOT_SPACING * np.arange(self.slots, dtype=np.int64)[:, None] * np.array(self.counts))
+        return np.arange(self.slots, dtype=np.int64)[:, None] * np.array(self.slot_strides, dtype=np.int64)
 
     @property
     def slot_codes(self) -> Integers:
@@ -98,7 +131,7 @@ class Lattice:
         """E: column j moves up by j slots, and every coordinate's low end to 0."""
         if not self.has_positions:
             return None
-        return np.asarray(self.slot_cells * self.cell_width - np.array(self.lows))
+        return np.asarray(self.slot_cells * self.cell_sides - np.array(self.lows))
 
     def column_table(self) -> Integers:
         """Cell numbers of every column by code, shape (columns, width)."""
@@ -116,7 +149,5 @@ class Lattice:
 
     def centres(self, codes: Integers) -> Array:
         """Centres of the cells of the given columns, in the target's coordinates; the last cells end at the domain."""
-        cells = self.column_table()[codes]
-        low = np.array(self.lows) + cells * self.cell_width
-        high = np.minimum(low + self.cell_width, np.array(self.highs))
-        return np.asarray((low + high) / 2)
+        low = np.array(self.lows) + self.column_table()[codes] * self.cell_sides
+        return np.asarray((low + np.minimum(low + self.cell_sides, np.array(self.highs))) / 2)

@@ -1,14 +1,12 @@
 """What a construction will be before it is built: sizes, bits and where the error goes."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from anyformer.construction.drafts import SOFT_SHAPE
 from anyformer.construction.lattice import Lattice
+from anyformer.construction.value_runs import Runs
 from anyformer.networks.layers import BlockShape
 from anyformer.targets.target import Target
-
-MAX_LAYERS = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,9 @@ class Plan:
     ids: int
     id_bits: int
     error: ErrorSplit
-    shape: BlockShape = SOFT_SHAPE
+    shape: BlockShape = field(default_factory=BlockShape)
+    values: Runs | None = field(default=None, repr=False)
+    """Ids and values, where planning had to find them already."""
 
     @property
     def layers(self) -> int:
@@ -86,9 +86,14 @@ class Plan:
 
     @property
     def expected_seconds(self) -> float:
-        """A rough guess of the time to build and prove: a price per layer and one per layer and token of every cell."""
-        per_layer, per_token = 150e-6, 20e-9
-        return self.layers * (per_layer + per_token * self.cells_to_prove * self.lattice.tokens)
+        """A rough guess of the time to build and prove, from prices measured on one machine.
+
+        A price per layer, per token of every cell in every attention layer, and per box that a cell is cut into.
+        """
+        tokens = self.lattice.tokens
+        following = self.layers * 5e-6 + (3 + self.attention_layers) * self.cells_to_prove * tokens * 4e-6
+        boxes = min(self.cells * 8.0**tokens, 2.0**25)
+        return 0.5 + following + boxes * tokens * 1.5e-6
 
     @property
     def cells_to_prove(self) -> int:

@@ -1,6 +1,7 @@
 """Step 1: every entry of a token falls to the lower end of its cell. Feed-forward only."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,21 +23,29 @@ def quantise(lattice: Lattice, ramp: float) -> list[Draft]:
     levels = [
         (i, float(slot + k) * delta)
         for i, n in enumerate(lattice.counts)
-        for slot in reversed(lattice.slot_cells[:, i])
+        for slot in sorted(set(lattice.slot_cells[:, i].tolist()), reverse=True)
         for k in reversed(range(n))
     ]
     rows, thresholds = zip(*levels, strict=True)
     return [Draft(rowwise_stage("quantise", lattice.width, rows, thresholds, fall), ramp)]
 
 
-def to_origin(lattice: Lattice) -> list[Draft]:
-    """Move the low end of the domain to 0. With positions the encoding does it."""
-    if lattice.has_positions or not any(lattice.lows):
-        return []
+def to_grid(lattice: Lattice) -> list[Draft]:
+    """Move the low end of the domain to 0 (with positions the encoding does it) and scale each side to its cells."""
+    drafts = []
     width = lattice.width
-    zeros = np.zeros((1, 1, width))
-    shift = FeedForwardStage("to origin", zeros, zeros[..., 0], zeros.swapaxes(1, 2), -np.array([lattice.lows]), step())
-    return [Draft(shift, 1.0)]
+    if any(lattice.lows) and not lattice.has_positions:
+        zeros = np.zeros((1, 1, width))
+        shift = -np.array([lattice.lows])
+        stage = FeedForwardStage("to origin", zeros, zeros[..., 0], zeros.swapaxes(1, 2), shift, step())
+        drafts.append(Draft(stage, 1.0))
+    rows = [i for i, scale in enumerate(lattice.scales) if scale != 1]
+    if rows:
+        # z + (scale − 1)·ReLU(z); what is outside a support on the low side stays negative.
+        stage = rowwise_stage("to scale", width, rows, [0.0] * len(rows), pieces((0.0,), (0, 0), (1, 0)))
+        factors = np.array([lattice.scales[i] - 1 for i in rows])[:, None, None]
+        drafts.append(Draft(replace(stage, W_2=stage.W_2 * factors), 1.0))
+    return drafts
 
 
 def mark_outside(lattice: Lattice, ramp: float, mark: float) -> list[Draft]:
@@ -48,8 +57,12 @@ def mark_outside(lattice: Lattice, ramp: float, mark: float) -> list[Draft]:
     if not lattice.is_guarded:
         return []
     width = lattice.width
-    # Where the low end is moved to 0, the high end moves with a rounding: mark from a little below it.
-    side = [(high - low) * (1 - 2.0**-50 if low else 1) for low, high in zip(lattice.lows, lattice.highs, strict=True)]
+    # Where bringing the input to the grid rounds, mark from a little below the high end.
+    shrink = 1 - 2.0**-48 if lattice.rounds_input else 1.0
+    side = [
+        (high - low) * scale * shrink
+        for low, high, scale in zip(lattice.lows, lattice.highs, lattice.scales, strict=True)
+    ]
     bound = 2 * power_of_two_above(max(side))
     rows = range(width)
     # Each coordinate has its own side, and all layers of a stage share one activation: one stage per coordinate.

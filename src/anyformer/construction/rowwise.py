@@ -52,10 +52,11 @@ def vanish(name: str, width: int, threshold: float, others: float) -> list[Draft
         mark = pieces((threshold,), (0, 0), (0, 1))
         raised = FeedForwardStage(f"{name}: mark", W_1, np.zeros((1, 1)), W_2, np.zeros((1, width)), mark)
         drafts.append(Draft(raised, threshold / 2))
-        drafts.append(Draft(_falling(f"{name}: others", width, range(1, width), others), others / 2))
-    return [*drafts, Draft(_falling(name, width, [0], threshold), threshold / 2)]
+        drafts.append(Draft(falling(f"{name}: others", width, range(1, width), others), others / 2))
+    return [*drafts, Draft(falling(name, width, [0], threshold), threshold / 2)]
 
 
-def _falling(name: str, width: int, rows: Sequence[int], threshold: float) -> FeedForwardStage:
+def falling(name: str, width: int, rows: Sequence[int], threshold: float) -> FeedForwardStage:
+    """Send the given coordinates to 0 from the threshold on, one layer each."""
     fall = pieces((threshold,), (0, 0), (-1, 0))
     return rowwise_stage(name, width, rows, [0.0] * len(rows), fall)

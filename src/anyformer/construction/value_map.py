@@ -16,7 +16,7 @@ def value_map(lattice: Lattice, columns: Integers, ids: Integers, outputs: Array
     ever multiplied. The lift puts all ids above whatever a moved token can look like.
     """
     if not len(ids):  # fewer columns than tokens: no sequence has an id, and all tokens are strays
-        return [_lifted(lattice, lift)]
+        return [lifted(lattice, lift)]
     order = np.argsort(-ids)
     delta, radices = lattice.cell_width, np.array(lattice.radices, dtype=np.float64)
     entries = columns[order] * delta
@@ -27,10 +27,11 @@ def value_map(lattice: Lattice, columns: Integers, ids: Integers, outputs: Array
     W_1 = np.broadcast_to(radices, (layers, 1, lattice.width))
     W_2 = (outputs[order] - entries)[:, :, None]
     moves = FeedForwardStage("value map", W_1, -places[:, None], W_2, np.zeros((layers, lattice.width)), step())
-    return [_lifted(lattice, lift), Draft(moves, delta / 2)]
+    return [lifted(lattice, lift), Draft(moves, delta / 2)]
 
 
-def _lifted(lattice: Lattice, lift: float) -> Draft:
+def lifted(lattice: Lattice, lift: float) -> Draft:
+    """Raise the first coordinate of every token."""
     zeros = np.zeros((1, 1, lattice.width))
     b_2 = np.zeros((1, lattice.width))
     b_2[0, 0] = lift

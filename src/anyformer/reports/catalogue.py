@@ -42,6 +42,7 @@ def target_entries() -> list[TargetEntry]:
 
 def _entry(name: str, description: str) -> TargetEntry:
     made = ready_made(name, tokens=2, width=1)
+    assert made.modulus is not None
     constant = float(made.modulus.largest_deviation(np.ones((2, 1))).max())
     symmetry = "equivariant" if made.symmetry is Symmetry.EQUIVARIANT else "positional"
     return TargetEntry(name, symmetry, constant, settable(name), description)

@@ -1,7 +1,8 @@
 """How a network holds whole numbers in its tokens, read off its weights.
 
-A layer of selective shifts moves the tokens whose reading w·z lies in a window one cell wide. So its weights tell both
-w and the width of a cell, and a token's code is w·z in units of a cell.
+A layer of selective shifts moves the tokens whose reading w·z lies in a window one cell wide. So its weights tell
+both w and the width of a cell, and a token's code is w·z in units of a cell. A layer of uniform attention averages
+w·z; the cell is then as wide as what the quantiser's layers drop.
 """
 
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from anyformer.networks.activations import Array
-from anyformer.networks.layers import AttentionStage
+from anyformer.networks.layers import AttentionStage, FeedForwardStage
 from anyformer.networks.network import Network
 
 
@@ -64,13 +65,53 @@ def find_sweep(network: Network) -> int | None:
     return None
 
 
+def find_average(network: Network) -> int | None:
+    """The index of the first stage that pays all tokens the same attention."""
+    for index, stage in enumerate(network.stages):
+        if isinstance(stage, AttentionStage) and len(stage) and _at_work(stage, 0):
+            return None if stage.W_K[0, _at_work(stage, 0)[0]].any() else index
+    return None
+
+
 def code_of(network: Network) -> Code | None:
-    """How the network's tokens hold codes; None if it has no selective shifts."""
-    sweep = find_sweep(network)
-    if sweep is None:
+    """How the network's tokens hold codes; None if it neither shifts selectively nor averages."""
+    sweep, average = find_sweep(network), find_average(network)
+    if sweep is not None:
+        stage = network.stages[sweep]
+        assert isinstance(stage, AttentionStage)
+        first = window(stage, 0)
+        assert first is not None
+        return Code(tuple(stage.W_K[0, _at_work(stage, 0)[0], 0].tolist()), first.upper - first.lower)
+    unit = _dropped(network)
+    if average is None or unit is None:
         return None
-    stage = network.stages[sweep]
+    stage = network.stages[average]
     assert isinstance(stage, AttentionStage)
-    first = window(stage, 0)
-    assert first is not None
-    return Code(tuple(stage.W_K[0, _at_work(stage, 0)[0], 0].tolist()), first.upper - first.lower)
+    return Code(tuple(stage.W_V[0, _at_work(stage, 0)[0], 0].tolist()), unit)
+
+
+def coded_stages(network: Network) -> range:
+    """The stages after which tokens hold codes: from the quantiser, or what gathers its columns, to the attention."""
+    sweep, average = find_sweep(network), find_average(network)
+    names = [stage.name for stage in network.stages]
+    if sweep is not None:
+        start, end = max(sweep - 1, 0), sweep
+    elif average is not None:
+        start = (
+            names.index("gather") if "gather" in names else names.index("quantise") if "quantise" in names else average
+        )
+        end = average
+    else:
+        return range(0)
+    while end < len(network.stages) and isinstance(network.stages[end], AttentionStage):
+        end += 1
+    return range(start, end)
+
+
+def _dropped(network: Network) -> float | None:
+    """The width of a cell: how far apart the first and the last kink of a quantiser's layer are."""
+    for stage in network.stages:
+        if stage.name == "quantise" and isinstance(stage, FeedForwardStage) and len(stage):
+            heard = (stage.W_2[0] != 0).any(axis=0)
+            return float(np.ptp(stage.b_1[0, heard])) or None
+    return None

@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.console import Group, RenderableType
 
-from anyformer.certificates.certificate import KIND, Certificate
+from anyformer.certificates.certificate import Certificate
 from anyformer.model import Model
 from anyformer.networks.network import Network
 from anyformer.reports.plans import asked
@@ -34,7 +34,7 @@ def build_view(model: Model, seconds: float, output: str | None) -> RenderableTy
         facts(
             [
                 ("measured", _measured(certificate)),
-                ("holds", KIND),
+                ("holds", certificate.kind.value),
                 *_size_facts(model),
                 ("time", duration(seconds)),
                 ("written to", place),
@@ -67,7 +67,7 @@ def describe_view(model: Model) -> RenderableType:
             [
                 ("status", READ_NOT_PROVED),
                 ("states", _claim(certificate)),
-                ("holds", KIND),
+                ("holds", certificate.kind.value),
                 ("measured", _measured(certificate)),
                 ("sha256", certificate.weights_digest),
             ]
@@ -96,7 +96,7 @@ def _claim_data(certificate: Certificate) -> dict[str, Any]:
         "certified_error": certificate.certified_error,
         "measured_error": measured.error,
         "measured_interval": [measured.low, measured.high],
-        "kind": KIND,
+        "kind": certificate.kind.value,
         "cells_per_axis": list(certificate.grid.cells_per_axis),
         "method": certificate.construction.get("method"),
         "id_bits": certificate.construction.get("id_bits"),

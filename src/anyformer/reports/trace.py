@@ -11,9 +11,8 @@ from anyformer.certificates.certificate import Certificate
 from anyformer.errors import CertificateError, NetworkError
 from anyformer.networks.activations import Array
 from anyformer.networks.evaluate import add_positions, as_sequences
-from anyformer.networks.layers import AttentionStage
 from anyformer.networks.network import Network
-from anyformer.reports.codes import code_of, find_sweep
+from anyformer.reports.codes import code_of, coded_stages
 from anyformer.reports.walk import Column, Move, walk
 
 Columns = tuple[Column, ...]
@@ -103,7 +102,7 @@ def trace(network: Network, certificate: Certificate, x: ArrayLike) -> Trace:
 
 
 def _stages(network: Network, state: Array) -> tuple[StageTrace, ...]:
-    code, coded = code_of(network), _stages_with_codes(network)
+    code, coded = code_of(network), coded_stages(network)
     traced = []
     with np.errstate(all="ignore"):  # what overflows is reported below, once
         for index, stage in enumerate(network.stages):
@@ -116,17 +115,6 @@ def _stages(network: Network, state: Array) -> tuple[StageTrace, ...]:
             codes = code.of(state) if code is not None and index in coded else None
             traced.append(StageTrace(stage.name, stage.kind, len(stage), moves, _columns(state), codes))
     return tuple(traced)
-
-
-def _stages_with_codes(network: Network) -> range:
-    """From the stage before the selective shifts, the quantiser, to the last attention stage in a row."""
-    sweep = find_sweep(network)
-    if sweep is None:
-        return range(0)
-    end = sweep
-    while end < len(network.stages) and isinstance(network.stages[end], AttentionStage):
-        end += 1
-    return range(max(sweep - 1, 0), end)
 
 
 def _cells(grid: Grid, sequence: Array) -> tuple[tuple[int | None, ...], ...]:

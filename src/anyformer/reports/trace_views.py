@@ -55,7 +55,7 @@ def _move(move: Move) -> tuple[str, ...]:
 
 def _after(stage: StageTrace, trace: Trace) -> RenderableType:
     """The tokens after the stage, with what the proof reads in them."""
-    readers = {"quantise": _cell_notes, "global shift": _id_notes, "value map": _match_notes}
+    readers = {"quantise": _cell_notes, "global shift": _id_notes, "average": _id_notes, "value map": _match_notes}
     notes = readers.get(stage.name, _code_notes)(stage, trace)
     places = enumerate(zip(stage.values, notes, strict=True))
     return facts([(f"token {token}", numbers(column), note) for token, (column, note) in places])

@@ -5,7 +5,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from anyformer.certificates.certificate import ASSUMPTIONS, KIND, TERMS, Certificate
+from anyformer.certificates.certificate import ASSUMPTIONS, Certificate
 from anyformer.certificates.checker import Verdict, Verification
 from anyformer.reports.plans import asked
 from anyformer.reports.terminal import error_size, facts, heading, number, numbers, table
@@ -19,8 +19,12 @@ def verification_data(result: Verification, certificate: Certificate) -> dict[st
     bound = result.bound
     derived = None
     if bound is not None:
-        terms = {name: getattr(bound, name) for name in TERMS}
-        derived = {"certified_error": bound.upper, "lower": bound.lower, "cells": bound.cells, "terms": terms}
+        derived = {
+            "certified_error": bound.upper,
+            "lower": bound.lower,
+            "cells": bound.cells,
+            "terms": dict(bound.terms),
+        }
     measured = certificate.measured
     return {
         "verdict": result.verdict.name.lower(),
@@ -35,8 +39,8 @@ def verification_data(result: Verification, certificate: Certificate) -> dict[st
         "measured_error": measured.error,
         "measured_interval": [measured.low, measured.high],
         "witness": None if result.witness is None else result.witness.tolist(),
-        "kind": KIND,
-        "assumptions": list(ASSUMPTIONS),
+        "kind": certificate.kind.value,
+        "assumptions": list(ASSUMPTIONS[certificate.kind]),
     }
 
 
@@ -57,8 +61,8 @@ def verification_view(result: Verification, certificate: Certificate) -> Rendera
             ]
         ),
         _terms(result, certificate),
-        heading(f"What it rests on, {KIND}:"),
-        facts([("-", one) for one in ASSUMPTIONS]),
+        heading(f"What it rests on ({certificate.kind.value}):"),
+        facts([("-", one) for one in ASSUMPTIONS[certificate.kind]]),
     )
 
 
@@ -79,6 +83,7 @@ def _terms(result: Verification, certificate: Certificate) -> RenderableType:
     stated = {**certificate.terms, "error": certificate.certified_error}
     rows = []
     for name, value in stated.items():
-        derived = "—" if bound is None else error_size(bound.upper if name == "error" else getattr(bound, name))
+        value_now = None if bound is None else {**bound.terms, "error": bound.upper}.get(name)
+        derived = "—" if value_now is None else error_size(value_now)
         rows.append((name.replace("_", " "), derived, error_size(value)))
     return table(("term", "derived now", "stated"), rows, right=("derived now", "stated"))

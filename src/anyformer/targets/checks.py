@@ -10,6 +10,7 @@ from anyformer.errors import TargetError
 from anyformer.targets import samples as sampled
 from anyformer.targets.arrays import Array, shown
 from anyformer.targets.domains import CompactSupport
+from anyformer.targets.moduli import Modulus
 from anyformer.targets.sizes import whole_number
 from anyformer.targets.target import Symmetry, Target
 
@@ -36,7 +37,8 @@ def check_target(target: Target, samples: int = 256, seed: int = 0) -> None:
         _check_batch(target, points, outputs)
     if target.symmetry is Symmetry.EQUIVARIANT:
         _check_equivariance(target, points, outputs, rng)
-    _check_modulus(target, points, rng)
+    if target.modulus is not None:
+        _check_modulus(target, target.modulus, points, rng)
     if isinstance(target.domain, CompactSupport):
         _check_support(target, points, rng)
 
@@ -85,10 +87,10 @@ def _permutations(tokens: int, rng: np.random.Generator) -> Iterator[list[int]]:
         yield rng.permutation(tokens).tolist()
 
 
-def _check_modulus(target: Target, points: Array, rng: np.random.Generator) -> None:
+def _check_modulus(target: Target, modulus: Modulus, points: Array, rng: np.random.Generator) -> None:
     for first, second in sampled.pairs(target, points, rng):
         before, after = target(first), target(second)
-        change, allowed = np.abs(after - before), target.modulus.largest_deviation(np.abs(second - first))
+        change, allowed = np.abs(after - before), modulus.largest_deviation(np.abs(second - first))
         excess = change - allowed - _rounding(target, before, after)
         if excess.max() > 0:
             worst, token, coordinate = (int(i) for i in np.unravel_index(excess.argmax(), excess.shape))

@@ -1,6 +1,7 @@
 """Ready-made permutation-equivariant targets on the unit cube, each with its true modulus.
 
-Constants are bounds on derivatives; on a convex domain they bound differences as well.
+Constants are bounds on derivatives; on a convex domain they bound differences as well. Formulas are written so that
+each input stands on one side of them only, where that is possible: run on intervals they then give the exact range.
 """
 
 import math
@@ -50,9 +51,11 @@ class _Softmax:
     sharpness: float
 
     def __call__(self, x: Array) -> Array:
-        weights = np.exp(self.sharpness * (x - x.max(axis=1, keepdims=True)))
-        normalised: Array = weights / weights.sum(axis=1, keepdims=True)
-        return normalised
+        # p_j = 1 / Σ_k exp(s (x_k − x_j)); the factor keeps x_j − x_j at 0.
+        apart = 1 - np.eye(x.shape[1])[:, :, None]
+        odds = np.exp(self.sharpness * (apart * (x[:, :, None] - x[:, None])))
+        weights: Array = 1 / odds.sum(axis=1)
+        return weights
 
 
 def centre(tokens: int, width: int = 1) -> Target:
@@ -64,8 +67,9 @@ def centre(tokens: int, width: int = 1) -> Target:
 
 
 def _centre(x: Array) -> Array:
-    mean: Array = x.mean(axis=1, keepdims=True)
-    return x - mean
+    centring = np.eye(x.shape[1]) - 1 / x.shape[1]
+    centred: Array = np.einsum("jk,bkw->bjw", centring, x)
+    return centred
 
 
 def centroid_distance(tokens: int, width: int = 1) -> Target:

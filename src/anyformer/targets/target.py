@@ -40,7 +40,8 @@ class Target:
     """(batch, tokens, width) to the same shape; (tokens, width) to the same shape when not vectorised."""
     tokens: int
     width: int
-    modulus: Modulus
+    modulus: Modulus | None
+    """What is declared of its continuity; None if it is to be bounded by running it on intervals."""
     name: str
     domain: Domain = UNIT_CUBE
     symmetry: Symmetry = Symmetry.EQUIVARIANT
@@ -61,7 +62,8 @@ class Target:
         # Domain and modulus know whether they speak of this width and these tokens.
         self.domain.lows(self.width)
         self.domain.highs(self.width)
-        self.modulus.largest_deviation(np.zeros((self.tokens, self.width)))
+        if self.modulus is not None:
+            self.modulus.largest_deviation(np.zeros((self.tokens, self.width)))
 
     def __call__(self, x: ArrayLike) -> Array:
         """The function at `x`, (batch, tokens, width) or (tokens, width), as a new float64 array of the same shape."""
@@ -90,7 +92,7 @@ def target(
     function: Callable[[Array], Any],
     *,
     tokens: int,
-    lipschitz: float | Modulus,
+    lipschitz: float | Modulus | None = None,
     width: int = 1,
     domain: Domain = UNIT_CUBE,
     symmetry: Symmetry = Symmetry.EQUIVARIANT,
@@ -108,6 +110,7 @@ def target(
         function: takes a (batch, tokens, width) array and returns one of the same shape.
         tokens: the length of the sequences, at least 2.
         lipschitz: a constant L with |f_a(X) − f_a(Y)| ≤ L · max_b |X_b − Y_b| for every output entry a, or a modulus.
+            None for a function in plain NumPy, which is then bounded by running it on intervals.
         width: the size of a token.
         domain: where the function is to be approximated; the unit cube unless told otherwise.
         symmetry: `Symmetry.NONE` for a function that depends on the order of its tokens.
@@ -117,6 +120,6 @@ def target(
     Returns:
         The target; `check_target` puts its claims to the test.
     """
-    modulus = lipschitz if isinstance(lipschitz, Modulus) else Lipschitz(lipschitz)
+    modulus = lipschitz if lipschitz is None or isinstance(lipschitz, Modulus) else Lipschitz(lipschitz)
     name = getattr(function, "__name__", type(function).__name__) if name is None else name
     return Target(function, tokens, width, modulus, name, domain, symmetry, vectorised)

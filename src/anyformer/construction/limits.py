@@ -1,0 +1,67 @@
+"""What a construction may cost, and how to say that it would cost more."""
+
+import math
+from dataclasses import dataclass
+
+from anyformer.construction.budget import narrowest_ramp
+from anyformer.construction.plans import Plan
+from anyformer.errors import PlanError
+
+FLOAT_BITS = 53
+MAX_LAYERS = 2_000_000
+
+
+@dataclass(frozen=True)
+class Limits:
+    """At most this many layers, each with this many hidden units."""
+
+    max_layers: int = MAX_LAYERS
+    hidden_size: int = 4
+
+
+def shortage(plan: Plan, limits: Limits) -> str | None:
+    """What a plan needs that is not there, if anything."""
+    if plan.layers > limits.max_layers:
+        return f"{plan.layers:,} layers where {limits.max_layers:,} are allowed"
+    if plan.id_bits > FLOAT_BITS or plan.output_bound < 2 * plan.output_quantum:
+        return f"ids of {plan.id_bits} bits, where float64 has {FLOAT_BITS} for the id and the output together"
+    narrowest = narrowest_ramp(plan.lattice)
+    if plan.ramp < narrowest:
+        return (
+            f"ramps of width {plan.ramp:.1e} between cells, where float64 keeps sums exact down to {narrowest:.1e} "
+            f"(the tolerance to the power p = {plan.p:g} is that small)"
+        )
+    return None
+
+
+def refusal(plan: Plan, why: str, best: Plan | None, layers_with_fewer_tokens: int) -> PlanError:
+    """Say what was asked, why it cannot be, and what could: `best` is the finest plan that still fits."""
+    lattice = plan.lattice
+    lines = [
+        f"{plan.target.name} on {lattice.tokens} tokens of width {lattice.width} with error {plan.tolerance:g} in "
+        f"L^{plan.p:g} cannot be built by {plan.method}: it needs at least "
+        f"{' × '.join(map(str, lattice.counts))} cells per token, and that means {why}.",
+        "What would fit:",
+    ]
+    if best is not None:
+        enough = _rounded_up(_reachable(best))
+        lines.append(f"  - a tolerance of {enough:.3g} or more ({best.layers:,} layers, ids of {best.id_bits} bits);")
+    if lattice.tokens > 2:
+        lines.append(
+            f"  - {lattice.tokens - 1} tokens: about {layers_with_fewer_tokens:,} layers at the same cell width;"
+        )
+    lines.append("  - another method (--method), a higher limit on the layers (--max-layers) or more hidden units.")
+    return PlanError("\n".join(lines))
+
+
+def _reachable(best: Plan) -> float:
+    """A tolerance that `best` meets: its error without the share that ramps took of the tolerance asked for."""
+    cells = max(best.error.total**best.p - best.error.ramps**best.p, 0.0)
+    share = best.error.ramps**best.p / best.tolerance**best.p
+    return float((cells / (1 - share)) ** (1 / best.p)) * (1 + 1e-9)
+
+
+def _rounded_up(x: float) -> float:
+    """The next number of three digits, so that what is printed is enough."""
+    unit = 10.0 ** (math.floor(math.log10(x)) - 2)
+    return math.ceil(x / unit) * unit

@@ -1,0 +1,52 @@
+"""The piecewise-constant table a network is to be: what value each cell gets, and how far the target is from it."""
+
+import numpy as np
+
+from anyformer.construction.lattice import Integers, Lattice
+from anyformer.networks.activations import Array
+from anyformer.targets.target import Target
+
+WORK = 1 << 18
+# Means over a cell take this many points along each entry of the sequence, as long as that is affordable.
+POINTS = 3
+AFFORDABLE = 1000
+CHUNK = 1 << 18
+
+
+def cell_values(target: Target, lattice: Lattice, sequences: Integers) -> Array:
+    """Each cell's value: the mean of the target over it (Gauss quadrature), or its centre's in many dimensions.
+
+    The mean is the best constant in L²; the centre is as good to first order.
+    """
+    entries = lattice.tokens * lattice.width
+    if POINTS**entries > AFFORDABLE:
+        return target(lattice.centres(sequences))
+    nodes, weights = np.polynomial.legendre.leggauss(POINTS)
+    offsets = np.stack(np.meshgrid(*[nodes] * entries, indexing="ij"), axis=-1).reshape(-1, entries)
+    mass = np.prod(np.stack(np.meshgrid(*[weights / 2] * entries, indexing="ij"), axis=-1).reshape(-1, entries), axis=1)
+    half = lattice.cell_sides / 2
+    shifts = offsets.reshape(-1, lattice.tokens, lattice.width) * half
+    values = np.zeros((len(sequences), lattice.tokens, lattice.width))
+    size = max(1, CHUNK // len(mass))
+    for start in range(0, len(sequences), size):
+        part = slice(start, start + size)
+        points = lattice.centres(sequences[part])[:, None] + shifts
+        at = target(points.reshape(-1, lattice.tokens, lattice.width)).reshape(points.shape)
+        values[part] = np.einsum("sqtw,q->stw", at, mass)
+    return values
+
+
+def sampled_error(target: Target, lattice: Lattice, p: float) -> float:
+    """The L^p distance of the target from its table, on quasi-random inputs: for planning, never for proof."""
+    from scipy.stats import qmc
+
+    entries = lattice.tokens * lattice.width
+    points = POINTS**entries if POINTS**entries <= AFFORDABLE else 1
+    samples = 1 << int(np.clip(np.log2(WORK / points), 10, 12))
+    unit = qmc.Sobol(entries, scramble=True, rng=np.random.default_rng(7)).random(samples)
+    cells = np.floor(unit.reshape(-1, lattice.tokens, lattice.width) * np.array(lattice.counts)).astype(np.int64)
+    sides = np.array(lattice.highs) - np.array(lattice.lows)
+    x = np.array(lattice.lows) + unit.reshape(cells.shape) * sides
+    table = cell_values(target, lattice, cells @ np.array(lattice.radices, dtype=np.int64))
+    gaps = (np.abs(target(x) - table) ** p).sum(axis=(1, 2)).mean()
+    return float((gaps * target.domain.volume(lattice.tokens, lattice.width)) ** (1 / p))
