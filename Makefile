@@ -7,9 +7,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 .PHONY: demo test lint format clean
 
 demo: $(VENV)/core
-	$(BIN)/anyformer build mean-scale --tokens 2 --epsilon 0.2 --output build/demo/mean-scale --overwrite
+	$(BIN)/anyformer build mean-scale --tokens 3 --epsilon 0.05 --output build/demo/mean-scale --overwrite
 	$(BIN)/anyformer verify build/demo/mean-scale
-	$(BIN)/anyformer trace build/demo/mean-scale --input "0.15, 0.8"
+	$(BIN)/anyformer trace build/demo/mean-scale --input "0.15, 0.8, 0.4"
 
 test: $(VENV)/dev lint
 	$(BIN)/python -m pytest -n 2
