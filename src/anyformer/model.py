@@ -14,8 +14,9 @@ from anyformer.certificates.declaration import Declaration
 from anyformer.certificates.measured import measure_error
 from anyformer.construction.assemble import Construction, build
 from anyformer.construction.limits import MAX_LAYERS, Limits
-from anyformer.construction.select import AUTO, METHODS, plan
-from anyformer.errors import CertificateError
+from anyformer.construction.plans import Plan
+from anyformer.construction.select import AUTO, METHODS, plans
+from anyformer.errors import CertificateError, PlanError
 from anyformer.exports.folder import load_folder, save_folder
 from anyformer.networks.activations import Array
 from anyformer.networks.digest import digest
@@ -84,18 +85,30 @@ def construct(
         True
     """
     check_target(target)
-    planned = plan(target, tolerance, p, method, max_layers, hidden_size)
+    for planned in plans(target, tolerance, p, method, max_layers, hidden_size):
+        construction, bound = _attempt(planned, Limits(max_layers, hidden_size), tightness, progress)
+        if bound.upper <= planned.tolerance:
+            return Model(construction.network, certify(construction, bound, tightness), target, construction)
+    raise CertificateError(
+        f"the network was built, but the proof reaches an error of {bound.upper:.6g}, not {tolerance:g}; "
+        f"nothing uncertified is returned. Ask for a tolerance of {bound.upper:.3g} or more."
+    )
+
+
+def _attempt(
+    planned: Plan, limits: Limits, tightness: float, progress: Progress | None
+) -> tuple[Construction, ErrorBound]:
+    """Build and bound; where the bound misses the tolerance, try again on finer grids, a few times."""
     for attempt in range(ATTEMPTS):
         construction = build(planned)
         bound = _bound(construction, tightness, progress)
-        if bound.upper <= planned.tolerance:
-            return Model(construction.network, certify(construction, bound, tightness), target, construction)
-        if attempt + 1 < ATTEMPTS:
-            planned = METHODS[planned.method].finer(planned, Limits(max_layers, hidden_size))
-    raise CertificateError(
-        f"the network was built, but the proof reaches an error of {bound.upper:.6g}, not {planned.tolerance:g}; "
-        f"nothing uncertified is returned. Ask for a tolerance of {bound.upper:.3g} or more."
-    )
+        if bound.upper <= planned.tolerance or attempt + 1 == ATTEMPTS:
+            break
+        try:
+            planned = METHODS[planned.method].finer(planned, limits)
+        except PlanError:
+            break
+    return construction, bound
 
 
 def _bound(construction: Construction, tightness: float, progress: Progress | None) -> ErrorBound:

@@ -5,6 +5,8 @@ g is a token's code, S the sum of the codes of its sequence, f a fixed factor. T
 a token g'.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,8 +14,9 @@ from anyformer.errors import PlanError
 
 Integers = NDArray[np.int64]
 
-# The table of differences takes a few times this many float64 numbers.
-LARGEST_TABLE = 1 << 26
+# Tables of sums hold a byte per number; tables of differences are found by an FFT of a few float64 numbers each.
+LARGEST_TABLE = 1 << 28
+SHORT_TABLE = 1 << 23
 
 
 def multiset_multiplier(codes: Integers, tokens: int, factor: int) -> int:
@@ -24,20 +27,19 @@ def multiset_multiplier(codes: Integers, tokens: int, factor: int) -> int:
     """
     differences = np.unique(codes[:, None] - codes[None, :])
     differences = differences[differences > 0]
-    reachable = _differences_of_sums(codes, tokens - 1)
+    some_is_reachable = _test_for_differences(codes, tokens - 1)
     k = 0
     while True:
         k += 1
         hit = differences[factor * differences % k == 0]
-        wanted = hit + factor * hit // k
-        if not reachable[wanted[wanted < len(reachable)]].any():
+        if not some_is_reachable(hit + factor * hit // k):
             return k
 
 
-def _differences_of_sums(codes: Integers, order: int) -> NDArray[np.bool_]:
-    """Whether x >= 0 is the difference of two sums of `order` codes, by x: where the autocorrelation is not 0."""
+def _test_for_differences(codes: Integers, order: int) -> Callable[[Integers], bool]:
+    """A test whether some of the given numbers is a difference of two sums of `order` codes."""
     longest = int(order * codes[-1])
-    if longest > LARGEST_TABLE // 2:
+    if longest > LARGEST_TABLE:
         raise PlanError(
             f"codes up to {codes[-1]:,} are too long to find a multiplier for sums of {order}; "
             f"ask for fewer cells or fewer tokens"
@@ -45,13 +47,20 @@ def _differences_of_sums(codes: Integers, order: int) -> NDArray[np.bool_]:
     sums = codes
     for _ in range(order - 1):
         sums = np.unique(sums[:, None] + codes[None, :])
-    is_sum = np.zeros(longest + 1)
-    is_sum[sums] = 1.0
-    size = 1 << (2 * longest + 1).bit_length()
-    spectrum = np.fft.rfft(is_sum, size)
-    counts = np.fft.irfft(spectrum.real**2 + spectrum.imag**2, size)[: longest + 1]
-    # Counts are whole numbers up to the number of sums, far below 2⁵³: FFT errors stay far below 1/2.
-    return np.asarray(counts > 0.5)
+    is_sum = np.zeros(2 * longest + 2, dtype=bool)
+    is_sum[sums] = True
+    if longest > SHORT_TABLE:
+        # Few numbers are asked about and sums are few beside the table: look them up one number at a time.
+        return lambda wanted: any(bool(is_sum[sums + x].any()) for x in wanted[wanted <= longest].tolist())
+    reachable = _autocorrelation(is_sum[: longest + 1]) > 0.5
+    return lambda wanted: bool(reachable[wanted[wanted <= longest]].any())
+
+
+def _autocorrelation(indicator: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """How many pairs of marked places lie x apart, by x. Whole numbers far below 2⁵³: FFT errors stay below 1/2."""
+    size = 1 << (2 * len(indicator)).bit_length()
+    spectrum = np.fft.rfft(indicator.astype(np.float64), size)
+    return np.fft.irfft(spectrum.real**2 + spectrum.imag**2, size)[: len(indicator)]
 
 
 def positional_codes(columns: int, tokens: int) -> Integers:

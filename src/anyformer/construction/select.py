@@ -51,6 +51,11 @@ def plan(
     Example:
         >>> plan(targets.mean_scale(tokens=2), tolerance=0.2).layers
     """
+    return plans(target, tolerance, p, method, max_layers, hidden_size)[0]
+
+
+def plans(target: Target, tolerance: float, p: float, method: str, max_layers: int, hidden_size: int) -> list[Plan]:
+    """The plans of all methods asked for that fit, the one with the fewest layers first; a refusal if there is none."""
     tolerance, p = float(tolerance), float(p)
     _check_request(target, tolerance, p, method, hidden_size)
     limits = Limits(max_layers, hidden_size)
@@ -63,7 +68,7 @@ def plan(
             refusals.append(refused)
     if not found:
         raise refusals[0]
-    return min(found, key=lambda plan: plan.layers)
+    return sorted(found, key=lambda plan: plan.layers)
 
 
 def _check_request(target: Target, tolerance: float, p: float, method: str, hidden_size: int) -> None:
