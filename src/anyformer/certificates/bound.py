@@ -80,7 +80,7 @@ def derive_bound(
     measure = _with_intervals if evidence is Evidence.UNCONDITIONAL else _with_modulus
     rest_volume = _rest_volume(target, grid)
     on_cells = measure(followed, p, tolerance, tightness)
-    rest = _rest_power(network, on_cells, rest_volume, p)
+    rest = _rest_power(network, on_cells.f_low, on_cells.f_high, rest_volume, p)
     outside = not isinstance(target.domain, CompactSupport) or _vanishes_outside(network, target)
     terms = {name: _norm(power, p) for name, power in {**on_cells.parts, "rest": rest}.items()}
     return ErrorBound(
@@ -150,15 +150,15 @@ def _with_intervals(followed: _Followed, p: float, tolerance: float, tightness: 
     together = Enclosure(*(np.concatenate([getattr(o, end) for o in outputs]) for end in ("low", "high", "slack")))
     cells = in_every_order(np.concatenate(choices), together, followed.up_to_order)
     integrals = CellIntegrals(target, grid, cells, p)
-    # A millionth is left for the rest, which is far smaller.
-    integrals.refine(tolerance**p * (1 - 1e-6) / INFLATION**2, tightness)
+    low, high = _range_of_target(target, grid, cells.choice)
+    rest = _rest_power(followed.network, low, high, _rest_volume(target, grid), p)
+    integrals.refine(tolerance**p * (1 - 1e-9) / INFLATION ** (2 * p + 2) - rest, tightness)
     coinciding = _coinciding(cells.choice)
     parts = {
         "cells": float(integrals.upper[~coinciding].sum()),
         "coincidence": float(integrals.upper[coinciding].sum()),
     }
     worst = grid.boxes(cells.choice[[int(integrals.lower.sum(axis=1).argmax())]])
-    low, high = _range_of_target(target, grid, cells.choice)
     total, lower = float(integrals.upper.sum()), float(integrals.lower.sum())
     return _OnCells(total, lower, parts, (worst.low[0] + worst.high[0]) / 2, low, high)
 
@@ -204,14 +204,14 @@ def _rest_volume(target: Target, grid: Grid) -> float:
     return float(target.domain.volume(target.tokens, target.width) * target.tokens * sum(shares) * INFLATION)
 
 
-def _rest_power(network: Network, on_cells: _OnCells, rest_volume: float, p: float) -> float:
+def _rest_power(network: Network, f_low: Array, f_high: Array, rest_volume: float, p: float) -> float:
     """volume · Σ over entries of the largest conceivable |f − g|^p."""
     if rest_volume == 0:
         return 0.0
     anything = np.full((1, network.tokens, network.width), np.inf)
     output = propagate_stage(network.stages[-1], Enclosure.box(-anything, anything), Arithmetic.REAL).folded()
     g_low, g_high = output.low.min(axis=(0, 1)), output.high.max(axis=(0, 1))
-    largest = np.maximum(on_cells.f_high - g_low, g_high - on_cells.f_low)
+    largest = np.maximum(f_high - g_low, g_high - f_low)
     return float(rest_volume * network.tokens * (up(largest) ** p).sum())
 
 

@@ -78,7 +78,7 @@ class CellIntegrals:
                 return
             # Give up where the error is surely too large, or nothing is known of some output, or the bounds have come
             # close around something too large.
-            close = least > 0.5**self.p * total and middle**self.p > good_enough
+            close = least > 0.8**self.p * total and middle**self.p > good_enough
             if least > good_enough or not np.isfinite(self.cells.low).all() or close:
                 return
             cell, group = self._worst()
