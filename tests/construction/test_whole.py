@@ -112,17 +112,16 @@ def test_the_averaging_table_is_the_mean_over_cells_up_to_merging_and_rounding()
 def test_hard_and_soft_agree_on_ten_thousand_random_inputs(construction):
     target = construction.plan.target
     low, high = target.domain.lows(target.width), target.domain.highs(target.width)
-    x = low + np.random.default_rng(1).random((10_000, target.tokens, target.width)) * (high - low)
+    x = low + np.random.default_rng(1).random((10_050, target.tokens, target.width)) * (high - low)
     grid = construction.grid
     inside = np.ones(x.shape, dtype=bool)
     for row in range(target.width):
         slot = np.clip(np.searchsorted(grid.lows[row], x[..., row], side="right") - 1, 0, None)
         inside[..., row] = (x[..., row] >= grid.lows[row][slot]) & (x[..., row] <= grid.highs[row][slot])
     x = x[inside.all(axis=(1, 2))]
-    assert len(x) > 9_900
+    assert len(x) >= 10_000
     soft = af.runtime.run(construction.network, x)
-    sample = np.arange(len(x)) if construction.network.layer_count < 600 else np.arange(2_000)
-    assert np.array_equal(evaluate(construction.hard_network, x[sample]), soft[sample])
+    assert np.array_equal(evaluate(construction.hard_network, x), soft)
 
 
 def test_the_proof_reaches_the_tolerance(construction):

@@ -21,7 +21,8 @@ SCOPE = (
 )
 ASSUMPTIONS = {
     Evidence.UNCONDITIONAL: (
-        "The target is the real function that its NumPy formula states; it was bounded by running that on intervals.",
+        "The target is the real function that its NumPy formula states; it was bounded by running that on intervals. "
+        "Outside a compact support it is 0, as declared; that is tested on samples, not proved.",
         SCOPE,
     ),
     Evidence.MODULUS: (
@@ -46,7 +47,7 @@ class Certificate:
     weights_digest: str
     measured: MeasuredError
     construction: Mapping[str, Any]
-    """How it was built: for readers, never used in the proof."""
+    """How it was built: for readers. The checker takes only its effort from here, never anything it believes."""
 
     @property
     def is_within_tolerance(self) -> bool:
