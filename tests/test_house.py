@@ -13,18 +13,19 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "anyformer"
 SPINE = [
     "errors",
+    "workers",
     "intervals",
     "networks",
+    "runtime",
     "targets",
     "certificates",
     "construction",
-    "runtime",
     "exports",
     "model",
     "reports",
     "cli",
 ]
-HEAVY = ("torch", "scipy", "typer", "rich", "pandas", "matplotlib")
+HEAVY = ("torch", "numba", "distributed", "cloudpickle", "scipy", "typer", "rich", "pandas", "matplotlib")
 
 
 def imported_parts(source: str) -> set[str]:

@@ -13,6 +13,7 @@ from anyformer.errors import AnyformerError
 from anyformer.model import Model, construct, load
 from anyformer.networks import Network, evaluate
 from anyformer.targets import Target, target
+from anyformer.workers import spread
 
 __version__ = "0.1.0"
 
@@ -28,6 +29,7 @@ __all__ = [
     "evaluate",
     "load",
     "plan",
+    "spread",
     "target",
     "targets",
     "verify",

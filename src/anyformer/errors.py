@@ -26,3 +26,7 @@ class CertificateError(AnyformerError):
 
 class ModelFileError(AnyformerError):
     """A model folder that is incomplete, inconsistent or damaged."""
+
+
+class WorkerError(AnyformerError):
+    """Workers that are not there, or cannot be given the work."""

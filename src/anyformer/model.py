@@ -21,7 +21,7 @@ from anyformer.exports.folder import load_folder, save_folder
 from anyformer.networks.activations import Array
 from anyformer.networks.digest import digest
 from anyformer.networks.network import Network
-from anyformer.runtime.skipping import run
+from anyformer.runtime.run import run
 from anyformer.targets.checks import check_target
 from anyformer.targets.target import Target
 

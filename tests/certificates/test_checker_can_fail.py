@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import anyformer as af
-from anyformer.certificates import Grid, interval_bound, measure_error
+from anyformer.certificates import Grid, measure_error, refinement
 from anyformer.networks import FeedForwardStage, Network, Stage
 from anyformer.networks.digest import digest
 from anyformer.networks.layers import weights
@@ -174,7 +174,7 @@ def true_error_exceeds(case: Case) -> bool:
 
 @pytest.mark.parametrize("index", range(8))
 def test_nothing_wrong_is_ever_proved(small_models, averaged_models, index, monkeypatch):
-    monkeypatch.setattr(interval_bound, "WORK_BOXES", 1 << 17)
+    monkeypatch.setattr(refinement, "WORK_BOXES", 1 << 17)
     model = [*small_models, *averaged_models][index]
     cases = [*tampered_weights(model, MUTATIONS_PER_MODEL), *tampered_claims(model)]
     wrong = proved = 0

@@ -6,16 +6,16 @@ interval for every entry of the sequence. What lies between the intervals is the
 
 import itertools
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anyformer.certificates.enclosures import Enclosure
+from anyformer.certificates.enclosures import Enclosure, up
 from anyformer.errors import CertificateError
 from anyformer.networks.activations import Array
 from anyformer.targets.domains import Domain
+from anyformer.targets.target import Target
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,23 +74,38 @@ def count_cells(columns: int, tokens: int, up_to_order: bool) -> int:
     return math.comb(columns + tokens - 1, tokens) if up_to_order else columns**tokens
 
 
-def cell_batches(grid: Grid, tokens: int, up_to_order: bool, size: int) -> Iterator[CellBatch]:
-    """All cells in batches. Up to order, one cell stands for all its rearrangements."""
+def cells_between(grid: Grid, tokens: int, up_to_order: bool, start: int, stop: int) -> CellBatch:
+    """The cells with numbers start..stop−1. Up to order, one cell stands for all its rearrangements."""
     columns = grid.columns
-    codes: Iterator[tuple[int, ...]] = itertools.product(range(len(columns)), repeat=tokens)
+    numbers = np.arange(start, stop, dtype=np.int64)
     if up_to_order:
-        codes = itertools.combinations_with_replacement(range(len(columns)), tokens)
-    for chunk in _batched(codes, size):
-        batch = np.array(chunk, dtype=np.int64).reshape(-1, tokens)
-        ordered = np.sort(batch, axis=1)
-        coinciding = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
-        multiplicity = _rearrangements(ordered) if up_to_order else np.ones(len(batch))
-        yield CellBatch(columns[batch], multiplicity, coinciding)
+        codes = _multisets(numbers, len(columns), tokens)
+        ordered, multiplicity = codes, _rearrangements(codes)
+    else:
+        codes = np.stack(np.unravel_index(numbers, (len(columns),) * tokens), axis=1)
+        ordered, multiplicity = np.sort(codes, axis=1), np.ones(len(codes))
+    coinciding = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
+    return CellBatch(columns[codes], multiplicity, coinciding)
 
 
-def _batched(items: Iterator[tuple[int, ...]], size: int) -> Iterator[list[tuple[int, ...]]]:
-    while chunk := list(itertools.islice(items, size)):
-        yield chunk
+def _multisets(numbers: NDArray[np.int64], columns: int, tokens: int) -> NDArray[np.int64]:
+    """The multisets of `tokens` out of `columns` with the given numbers, in lexicographic order, each row sorted.
+
+    There are C(columns − c + k − 1, k) rows of length k with no entry below c. Among the rows with no entry below b,
+    the one with number r begins with the largest c for which that count is still above what b's leaves after r.
+    """
+    rest = numbers.copy()
+    least = np.zeros_like(numbers)
+    result = np.empty((len(numbers), tokens), dtype=np.int64)
+    for place in range(tokens):
+        k = tokens - place
+        # Rising with its index, which is columns − c.
+        counts = np.array([math.comb(left + k - 1, k) if left else 0 for left in range(columns + 1)], dtype=np.int64)
+        left = np.searchsorted(counts, counts[columns - least] - rest)
+        rest -= counts[columns - least] - counts[left]
+        least = columns - left
+        result[:, place] = least
+    return result
 
 
 def _rearrangements(ordered: NDArray[np.int64]) -> Array:
@@ -102,3 +117,24 @@ def _rearrangements(ordered: NDArray[np.int64]) -> Array:
         run = np.where(ordered[:, j] == ordered[:, j - 1], run + 1, 1.0)
         result = result / run
     return result
+
+
+def _walls(target: Target, grid: Grid) -> list[Array]:
+    """Per coordinate, the lengths left between neighbouring intervals and the ends of the domain."""
+    lows, highs = target.domain.lows(target.width), target.domain.highs(target.width)
+    return [
+        np.concatenate([row_low, [end]]) - np.concatenate([[start], row_high])
+        for row_low, row_high, start, end in zip(grid.lows, grid.highs, lows, highs, strict=True)
+    ]
+
+
+def widest_walls(target: Target, grid: Grid) -> Array:
+    """Per coordinate, the widest of them."""
+    return np.array([float(up(wall.max())) for wall in _walls(target, grid)])
+
+
+def rest_volume(target: Target, grid: Grid) -> float:
+    """Volume outside all cells: at most Σ over entries of the share its walls have of its side."""
+    sides = target.domain.highs(target.width) - target.domain.lows(target.width)
+    shares = [float(up(wall).sum()) / side for wall, side in zip(_walls(target, grid), sides, strict=True)]
+    return float(target.domain.volume(target.tokens, target.width) * target.tokens * sum(shares) * (1 + 2.0**-36))

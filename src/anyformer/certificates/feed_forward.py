@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from anyformer.certificates.enclosures import ULP, Enclosure, affine, stack, sum_of_products, up
 from anyformer.networks.activations import Array
 from anyformer.networks.layers import FeedForwardStage
-from anyformer.networks.runs import Run, runs
+from anyformer.networks.runs import Layers, Run, runs
 
 
 class Arithmetic(enum.Enum):
@@ -30,23 +30,34 @@ class Arithmetic(enum.Enum):
     REAL = "the network in real arithmetic"
 
 
-def enclose_feed_forward(stage: FeedForwardStage, x: Enclosure, arithmetic: Arithmetic) -> Enclosure:
+def enclose_feed_forward(
+    stage: FeedForwardStage, x: Enclosure, arithmetic: Arithmetic, layers: Layers = Layers.AWAKE
+) -> Enclosure:
     """Enclose the stage's output for every token; x has shape (tokens, width)."""
-    x = Enclosure(x.low.copy(), x.high.copy(), x.slack.copy())
+    # Until tokens have been mixed, a token of a cell is one of a few columns: each is followed once.
+    x, places = _distinct(x)
     for run in runs(stage):
-        _walk(stage, run, x, arithmetic)
-    return x
+        _walk(stage, run, x, arithmetic, layers)
+    return x[places]
 
 
-def _walk(stage: FeedForwardStage, run: Run, x: Enclosure, arithmetic: Arithmetic) -> None:
-    """Take every token through the layers of a run that may be awake for it; changes x in place."""
+def _distinct(x: Enclosure) -> tuple[Enclosure, NDArray[np.int64]]:
+    """The different tokens among x, as new arrays, and for each token of x its place among them."""
+    ends = np.ascontiguousarray(np.concatenate([x.low, x.high, x.slack], axis=1))
+    rows = ends.view(np.dtype((np.void, ends.itemsize * ends.shape[1]))).ravel()
+    _, first, places = np.unique(rows, return_index=True, return_inverse=True)
+    return x[first], places
+
+
+def _walk(stage: FeedForwardStage, run: Run, x: Enclosure, arithmetic: Arithmetic, layers: Layers) -> None:
+    """Take every token through the layers of a run, or those that may be awake for it; changes x in place."""
     coordinate = _only_coordinate_read(stage, run)
     tokens = np.arange(len(x.low))
     layer = np.full(len(tokens), run.start)
     while True:
-        here = x[tokens].folded()
-        low, high = run.reading(here.low, here.high)
-        layer = run.next_awake(layer, low, high)
+        if layers is Layers.AWAKE:
+            here = x[tokens].folded()
+            layer = run.next_awake(layer, *run.reading(here.low, here.high))
         tokens, layer = tokens[layer < run.stop], layer[layer < run.stop]
         if not len(tokens):
             return

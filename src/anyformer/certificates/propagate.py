@@ -1,7 +1,5 @@
 """Following sets of inputs through a whole network."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from anyformer.certificates.attention import enclose_attention
@@ -9,31 +7,27 @@ from anyformer.certificates.enclosures import Enclosure, affine
 from anyformer.certificates.feed_forward import Arithmetic, enclose_feed_forward
 from anyformer.networks.layers import AttentionStage, Stage
 from anyformer.networks.network import Network
-
-Progress = Callable[[int], None]
+from anyformer.networks.runs import Layers
 
 
 def propagate(
     network: Network,
     x: Enclosure,
     arithmetic: Arithmetic = Arithmetic.FLOAT64_AND_REAL,
-    progress: Progress | None = None,
+    layers: Layers = Layers.AWAKE,
 ) -> Enclosure:
     """Enclose the network's output on each of the given boxes of inputs, of shape (batch, tokens, width)."""
     if network.positional_encoding is not None:
         x = affine(np.ones(1), x.reshape(*x.low.shape, 1), network.positional_encoding)
     for stage in network.stages:
-        x = propagate_stage(stage, x, arithmetic, progress)
+        x = propagate_stage(stage, x, arithmetic, layers)
     return x
 
 
-def propagate_stage(stage: Stage, x: Enclosure, arithmetic: Arithmetic, progress: Progress | None = None) -> Enclosure:
+def propagate_stage(stage: Stage, x: Enclosure, arithmetic: Arithmetic, layers: Layers = Layers.AWAKE) -> Enclosure:
     """Enclose the output of one stage."""
     if isinstance(stage, AttentionStage):
         for k in range(len(stage)):
             x = enclose_attention(stage[k], x, arithmetic)
-    else:
-        x = enclose_feed_forward(stage, x.reshape(-1, x.low.shape[-1]), arithmetic).reshape(*x.low.shape)
-    if progress is not None:
-        progress(len(stage))
-    return x
+        return x
+    return enclose_feed_forward(stage, x.reshape(-1, x.low.shape[-1]), arithmetic, layers).reshape(*x.low.shape)

@@ -60,15 +60,17 @@ def _influence(target: Target) -> Array:
 
 
 def subdivided(boxes: Enclosure, pieces: tuple[int, ...]) -> tuple[Array, Array]:
-    """Each box cut into pieces[e] along entry e: ends of shape (batch, boxes, tokens, width)."""
+    """Each box cut into pieces[e] along entry e: ends of shape (batch · pieces, tokens, width), the batch outermost.
+
+    In memory all boxes of an entry lie side by side, which is how arithmetic on them is fast.
+    """
     batch, tokens, width = boxes.low.shape
     start, stop = boxes.low.reshape(batch, -1), boxes.high.reshape(batch, -1)
     spots = np.indices(pieces).reshape(len(pieces), -1)
-    lows, highs = [], []
+    lows, highs = (np.empty((tokens, width, batch, spots.shape[1])) for _ in range(2))
     for entry, count in enumerate(pieces):
         cuts = start[:, entry, None] + np.linspace(0.0, 1.0, count + 1) * (stop - start)[:, entry, None]
         cuts[:, -1] = stop[:, entry]
-        lows.append(cuts[:, spots[entry]])
-        highs.append(cuts[:, spots[entry] + 1])
-    shape = (batch, spots.shape[1], tokens, width)
-    return np.stack(lows, axis=-1).reshape(shape), np.stack(highs, axis=-1).reshape(shape)
+        lows[entry // width, entry % width] = cuts[:, spots[entry]]
+        highs[entry // width, entry % width] = cuts[:, spots[entry] + 1]
+    return tuple(np.moveaxis(ends.reshape(tokens, width, -1), -1, 0) for ends in (lows, highs))  # type: ignore[return-value]

@@ -12,6 +12,7 @@ import typer
 from anyformer.cli.failures import CHECK_FAILED, UsageError
 from anyformer.cli.output import Json, at_work, emit
 from anyformer.cli.request import Request, takes_request, target_of
+from anyformer.cli.workforce import workforce
 from anyformer.construction.select import AUTO, METHODS
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def compare(request: Request, patience: Patience = 120.0, json: Json = False) ->
 
     _check_shared(request, patience)
     _check_tolerance("--epsilon", request.epsilon)
-    with at_work("proving") as progress:
+    with workforce(request.workers, request.dask), at_work("proving") as progress:
         target = target_of(request)
         rows = compare_methods(
             target,
@@ -65,7 +66,7 @@ def curve(
     _check_shared(request, patience)
     if output is not None:
         _check_picture(output)
-    with at_work("proving") as progress:
+    with workforce(request.workers, request.dask), at_work("proving") as progress:
         asked = _asked(request, patience)
         made = curve_of(asked, tolerances(request.epsilon, largest, points), request.method, progress)
         has_any = any(point.is_certified for point in made)

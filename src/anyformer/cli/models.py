@@ -8,6 +8,7 @@ import typer
 
 from anyformer.cli.failures import CHECK_FAILED, UsageError
 from anyformer.cli.output import Json, at_work, emit, emit_json, emit_text, note
+from anyformer.cli.workforce import Dask, Workers, workforce
 
 if TYPE_CHECKING:
     from anyformer.certificates.certificate import Certificate
@@ -26,6 +27,8 @@ def verify(
     one_by_one: Annotated[
         bool, typer.Option("--one-by-one", help="The function takes one sequence, not a batch.")
     ] = False,
+    workers: Workers = None,
+    dask: Dask = None,
     json: Json = False,
 ) -> None:
     """Prove a model's error anew, trusting neither its certificate nor its builder. Exit code 0 only if proved."""
@@ -34,8 +37,9 @@ def verify(
     from anyformer.reports.verification import verification_data, verification_view
 
     model = load(folder)
-    with at_work("proving") as progress:
-        result = model.verify(_named_target(model.certificate, target, one_by_one), progress)
+    named = _named_target(model.certificate, target, one_by_one)
+    with workforce(workers, dask), at_work("proving") as progress:
+        result = model.verify(named, progress)
     emit(json, verification_data(result, model.certificate), verification_view(result, model.certificate))
     if result.verdict is not Verdict.PROVED:
         raise typer.Exit(CHECK_FAILED)

@@ -10,6 +10,7 @@ import typer
 from anyformer.cli.failures import UsageError
 from anyformer.cli.output import Json, at_work, emit
 from anyformer.cli.request import Request, takes_request, target_of
+from anyformer.cli.workforce import workforce
 from anyformer.exports.layout import FILES
 
 
@@ -28,7 +29,7 @@ def plan(request: Request, json: Json = False) -> None:
     from anyformer.reports.plans import plan_data, plan_view
     from anyformer.targets import check_target
 
-    with at_work("planning"):
+    with workforce(request.workers, request.dask), at_work("planning"):
         target = target_of(request)
         check_target(target)
         made = plan_construction(
@@ -54,7 +55,7 @@ def build(
     if output is not None:
         _check_free(output, overwrite)
     start = time.perf_counter()
-    with at_work("proving") as progress:
+    with workforce(request.workers, request.dask), at_work("proving") as progress:
         model = construct(
             target_of(request),
             request.epsilon,

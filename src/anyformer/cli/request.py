@@ -11,6 +11,7 @@ import typer
 from anyformer.certificates.bound import TIGHTNESS
 from anyformer.cli.failures import UsageError
 from anyformer.cli.numbers import number_of, numbers_of
+from anyformer.cli.workforce import Dask, Workers
 from anyformer.construction.limits import MAX_LAYERS
 from anyformer.construction.select import AUTO, METHODS
 from anyformer.targets import (
@@ -53,6 +54,8 @@ class Request:
         float, typer.Option(help="Refine the proof until its bound is this close to the truth: 1.1 takes time.")
     ] = TIGHTNESS
     max_layers: Annotated[int, typer.Option(help="Refuse to build more layers than this.")] = MAX_LAYERS
+    workers: Workers = None
+    dask: Dask = None
     parameters: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of a ready-made target.")
     ] = None

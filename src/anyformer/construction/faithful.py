@@ -13,6 +13,7 @@ from anyformer.construction.plans import ErrorSplit, Plan, PlannedStage
 from anyformer.construction.quantise import mark_outside, quantise, to_grid
 from anyformer.construction.rowwise import LADDER_RATIO, clamp_rows, vanish
 from anyformer.construction.selective_shift import broadcast_gain, context_ids, largest_shifted, selective_shifts
+from anyformer.construction.tables import centre_values
 from anyformer.construction.value_map import round_outputs, value_map
 from anyformer.networks.activations import Array
 from anyformer.networks.layers import BlockShape
@@ -191,4 +192,4 @@ def table(plan: Plan, codes: Integers) -> Array:
     """f̄: the value of the target at each cell's centre, rounded to what the ids leave bits for."""
     quanta = np.full(plan.lattice.width, plan.output_bound * 2.0**-50)
     quanta[0] = max(plan.output_quantum, quanta[0])
-    return round_outputs(plan.target(plan.lattice.centres(codes)), quanta)
+    return round_outputs(centre_values(plan.target, plan.lattice, codes), quanta)

@@ -5,12 +5,13 @@ import numpy as np
 from anyformer.construction.lattice import Integers, Lattice
 from anyformer.networks.activations import Array
 from anyformer.targets.target import Target
+from anyformer.workers import each
 
 WORK = 1 << 18
 # Means over a cell take this many points along each entry of the sequence, as long as that is affordable.
 POINTS = 3
 AFFORDABLE = 1000
-CHUNK = 1 << 18
+CHUNK = 1 << 17
 
 
 def cell_values(target: Target, lattice: Lattice, sequences: Integers) -> Array:
@@ -19,21 +20,33 @@ def cell_values(target: Target, lattice: Lattice, sequences: Integers) -> Array:
     The mean is the best constant in L²; the centre is as good to first order.
     """
     entries = lattice.tokens * lattice.width
-    if POINTS**entries > AFFORDABLE:
-        return target(lattice.centres(sequences))
-    nodes, weights = np.polynomial.legendre.leggauss(POINTS)
+    points = POINTS if POINTS**entries <= AFFORDABLE else 1
+    return _in_parts(target, lattice, sequences, points)
+
+
+def centre_values(target: Target, lattice: Lattice, sequences: Integers) -> Array:
+    """Each cell's value at its centre."""
+    return _in_parts(target, lattice, sequences, 1)
+
+
+def _in_parts(target: Target, lattice: Lattice, sequences: Integers, points: int) -> Array:
+    """Cells in parts of a fixed size, spread over whoever works for us."""
+    size = max(1, CHUNK // points ** (lattice.tokens * lattice.width))
+    parts = [sequences[start : start + size] for start in range(0, len(sequences), size)]
+    values = [np.zeros((0, lattice.tokens, lattice.width)), *each(_values, (target, lattice, points), parts)]
+    return np.concatenate(values)
+
+
+def _values(shared: tuple[Target, Lattice, int], sequences: Integers) -> Array:
+    target, lattice, points = shared
+    entries = lattice.tokens * lattice.width
+    nodes, weights = np.polynomial.legendre.leggauss(points)
     offsets = np.stack(np.meshgrid(*[nodes] * entries, indexing="ij"), axis=-1).reshape(-1, entries)
     mass = np.prod(np.stack(np.meshgrid(*[weights / 2] * entries, indexing="ij"), axis=-1).reshape(-1, entries), axis=1)
-    half = lattice.cell_sides / 2
-    shifts = offsets.reshape(-1, lattice.tokens, lattice.width) * half
-    values = np.zeros((len(sequences), lattice.tokens, lattice.width))
-    size = max(1, CHUNK // len(mass))
-    for start in range(0, len(sequences), size):
-        part = slice(start, start + size)
-        points = lattice.centres(sequences[part])[:, None] + shifts
-        at = target(points.reshape(-1, lattice.tokens, lattice.width)).reshape(points.shape)
-        values[part] = np.einsum("sqtw,q->stw", at, mass)
-    return values
+    shifts = offsets.reshape(-1, lattice.tokens, lattice.width) * (lattice.cell_sides / 2)
+    spots = lattice.centres(sequences)[:, None] + shifts
+    at = target(spots.reshape(-1, lattice.tokens, lattice.width)).reshape(spots.shape)
+    return np.asarray(np.einsum("sqtw,q->stw", at, mass))
 
 
 def sampled_error(target: Target, lattice: Lattice, p: float) -> float:

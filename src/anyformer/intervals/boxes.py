@@ -58,7 +58,8 @@ def enclose(function: Callable[[Any], Any], low: ArrayLike, high: ArrayLike) -> 
 
 
 def _call(function: Callable[[Any], Any], low: Plain, high: Plain) -> Ends:
-    x = wrapped(Ends(low.copy(), high.copy()))
+    # The batch lies next to each other in memory, so that reductions over tokens and width run along it.
+    x = wrapped(Ends(low.copy(order="F"), high.copy(order="F")))
     try:
         # What overflows in plain arithmetic shows in the result; a warning would say it twice.
         with np.errstate(all="ignore"):

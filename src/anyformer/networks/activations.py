@@ -24,7 +24,10 @@ class Softmax:
         """Turn scores into weights along the last axis."""
         with np.errstate(over="ignore", under="ignore"):  # a loser by more than float64 can say has weight 0
             powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+        total = powers[..., 0].copy()
+        for key in range(1, powers.shape[-1]):  # in this order, whatever the layout in memory
+            total += powers[..., key]
+        return np.asarray(powers / total[..., None])
 
 
 @dataclass(frozen=True)

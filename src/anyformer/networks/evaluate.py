@@ -1,10 +1,17 @@
-"""The slow evaluation: the definition of what a network means. Fast programs are compared with it, not built on it."""
+"""The slow evaluation: the definition of what a network means, to the last bit. Fast programs are compared with it.
+
+The order of operations is part of the definition, so that no result depends on the batch, on threads or on who computes
+it. In a feed-forward layer every sum starts from its bias and takes one product after the other, each with a single
+rounding (`fused`); the residual is added last. In attention products and sums are rounded one by one, from the first
+coordinate, key or head to the last. A zero in the result has no sign.
+"""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from anyformer.errors import NetworkError
 from anyformer.networks.activations import Array
+from anyformer.networks.fused import fused
 from anyformer.networks.layers import AttentionLayer, FeedForwardLayer, Stage
 from anyformer.networks.network import Network
 
@@ -19,7 +26,7 @@ def evaluate(network: Network, x: ArrayLike) -> Array:
     state = add_positions(network, as_sequences(x, network.tokens, network.width))
     for stage in network.stages:
         state = apply_stage(stage, state)
-    return state
+    return state + 0.0
 
 
 def as_sequences(x: ArrayLike, tokens: int, width: int) -> Array:
@@ -53,12 +60,35 @@ def apply_attention(layer: AttentionLayer, x: Array) -> Array:
     """X + Σ_i W_O^i (W_V^i X) weighting[(W_K^i X)ᵀ (W_Q^i X + b_Q^i)]."""
     mixed = np.zeros_like(x)
     for W_Q, b_Q, W_K, W_V, W_O in zip(layer.W_Q, layer.b_Q, layer.W_K, layer.W_V, layer.W_O, strict=True):
-        queries, keys, values = x @ W_Q.T + b_Q, x @ W_K.T, x @ W_V.T
-        weights = layer.weighting(queries @ keys.swapaxes(-1, -2))
-        mixed += (weights @ values) @ W_O.T
+        queries, keys, values = _times(W_Q, x) + b_Q, _times(W_K, x), _times(W_V, x)
+        weights = layer.weighting(_pairwise(queries, keys))
+        mixed += _times(W_O, _pairwise(weights, values.swapaxes(-1, -2)))
     return np.asarray(x + mixed)
+
+
+def _times(W: Array, x: Array) -> Array:
+    """W x for every token: one product after the other is added."""
+    return _pairwise(x, W)
+
+
+def _pairwise(a: Array, b: Array) -> Array:
+    """Σ_k a[…, i, k]·b[…, j, k] for all i and j, in the order of k."""
+    total = a[..., :, None, 0] * b[..., None, :, 0]
+    for k in range(1, a.shape[-1]):
+        total = total + a[..., :, None, k] * b[..., None, :, k]
+    return np.asarray(total)
 
 
 def apply_feed_forward(layer: FeedForwardLayer, x: Array) -> Array:
     """X + W_2 activation(W_1 X + b_1) + b_2."""
-    return np.asarray(x + (layer.activation(x @ layer.W_1.T + layer.b_1) @ layer.W_2.T + layer.b_2))
+    hidden = layer.activation(_fused_times(layer.W_1, x, layer.b_1))
+    return np.asarray(x + _fused_times(layer.W_2, hidden, layer.b_2))
+
+
+def _fused_times(W: Array, x: Array, b: Array) -> Array:
+    """W x + b for every token: the bias, then one product after the other, each with a single rounding."""
+    total = np.broadcast_to(b, (*x.shape[:-1], len(b)))
+    for k in range(x.shape[-1]):
+        if x[..., k].any() and W[:, k].any():
+            total = fused(x[..., k, None], W[:, k], total)
+    return np.asarray(total)

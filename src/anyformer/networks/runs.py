@@ -7,6 +7,7 @@ tokens at once, the next layer that is not, by descending a tree of minima: no o
 of it is derived from the weights.
 """
 
+import enum
 import itertools
 from dataclasses import dataclass
 
@@ -20,6 +21,13 @@ Integers = NDArray[np.int64]
 
 # Thresholds move inwards by this, relatively: more than rounding in b/a, in w·x and in a·w·x + b amounts to together.
 CAUTION = 2.0**-46
+
+
+class Layers(enum.Enum):
+    """Which feed-forward layers are looked at. A layer that is asleep for a token adds exactly 0 to it."""
+
+    AWAKE = "those that may be awake for a token"
+    ALL = "every one, for every token"
 
 
 @dataclass(frozen=True, eq=False)

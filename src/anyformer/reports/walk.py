@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from anyformer.networks.activations import Array
-from anyformer.networks.evaluate import apply_attention
+from anyformer.networks.evaluate import apply_attention, apply_feed_forward
 from anyformer.networks.layers import AttentionStage, FeedForwardStage, Stage
 from anyformer.networks.runs import Run, runs
 from anyformer.reports.codes import Window, window
@@ -47,7 +47,7 @@ def _feed(stage: FeedForwardStage, state: Array) -> tuple[Array, tuple[Move, ...
             layer = _next_awake(one, one.start, state[token])
             while layer < one.stop:
                 before = _column(state, token)
-                state[token] = _layer(stage, layer, state[token])
+                state[token] = apply_feed_forward(stage[layer], state[token][None])[0]
                 if before != _column(state, token):
                     moves.append(Move(layer, token, before, _column(state, token)))
                 layer = _next_awake(one, layer + 1, state[token])
@@ -57,13 +57,6 @@ def _feed(stage: FeedForwardStage, state: Array) -> tuple[Array, tuple[Move, ...
 def _next_awake(one: Run, layer: int, x: Array) -> int:
     low, high = one.reading(x[None], x[None])
     return int(one.next_awake(np.array([layer]), low, high)[0])
-
-
-def _layer(stage: FeedForwardStage, layer: int, x: Array) -> Array:
-    # The products have the shapes they have in `runtime.run`: in another shape they may be summed in another order.
-    at = np.array([layer])
-    hidden = stage.activation((stage.W_1[at] @ x[None, :, None])[:, :, 0] + stage.b_1[at])
-    return np.asarray(x + ((stage.W_2[at] @ hidden[:, :, None])[:, :, 0] + stage.b_2[at])[0])
 
 
 def _column(state: Array, token: int) -> Column:

@@ -1,0 +1,87 @@
+"""What is to be bounded, cut into chunks of cells, and what each chunk contributes.
+
+The chunks depend on the job alone, never on who works on them; a chunk fits in memory, however many there are.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from anyformer.certificates.cells import CellBatch, Grid, cells_between, count_cells
+from anyformer.certificates.enclosures import Enclosure
+from anyformer.certificates.propagate import propagate
+from anyformer.networks.activations import Array
+from anyformer.networks.network import Network
+from anyformer.targets.target import Target
+
+# A chunk has about a 32nd of all cells, but no fewer and no more than this, counted in every order of their tokens.
+CHUNKS, LEAST, MOST = 32, 1 << 9, 1 << 15
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A network, the function it should be, and the cells on which to compare them in L^p.
+
+    Up to order, one cell is followed for all its rearrangements: a network without positions permutes with its input.
+    """
+
+    network: Network
+    target: Target
+    grid: Grid
+    p: float
+    up_to_order: bool
+
+    @property
+    def count(self) -> int:
+        """Cells to follow."""
+        return count_cells(math.prod(self.grid.cells_per_axis), self.target.tokens, self.up_to_order)
+
+    def chunks(self) -> list[tuple[int, int]]:
+        """All cells by their numbers, as ranges."""
+        orders = math.factorial(self.target.tokens) if self.up_to_order else 1
+        size = max(1, min(max(-(-self.count // CHUNKS), LEAST // orders), MOST // orders))
+        return [(start, min(start + size, self.count)) for start in range(0, self.count, size)]
+
+    def followed(self, chunk: tuple[int, int]) -> tuple[CellBatch, Enclosure, Enclosure]:
+        """Cells, their boxes, and what the network returns on them."""
+        batch = cells_between(self.grid, self.target.tokens, self.up_to_order, *chunk)
+        boxes = self.grid.boxes(batch.choice)
+        return batch, boxes, propagate(self.network, boxes)
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """p-th powers on some cells by name, a lower bound of the error's, where most of that lies, and the range of f."""
+
+    parts: dict[str, float]
+    lower: float
+    worst: float
+    worst_input: Array
+    f_low: Array
+    f_high: Array
+    boxes: int = 0
+    gap_per_box: float = 0.0
+    is_known: bool = True
+    """Whether something finite is known of every output."""
+
+    @property
+    def upper(self) -> float:
+        """The bound on ∫‖f − g‖^p over these cells."""
+        return self.parts["cells"] + self.parts["coincidence"]
+
+
+def together(sums: list[Sums]) -> Sums:
+    """Add up what chunks contribute, in their order."""
+    worst = max(sums, key=lambda one: one.worst)
+    return Sums(
+        parts={name: math.fsum(one.parts[name] for one in sums) for name in sums[0].parts},
+        lower=math.fsum(one.lower for one in sums),
+        worst=worst.worst,
+        worst_input=worst.worst_input,
+        f_low=np.min([one.f_low for one in sums], axis=0),
+        f_high=np.max([one.f_high for one in sums], axis=0),
+        boxes=sum(one.boxes for one in sums),
+        gap_per_box=max(one.gap_per_box for one in sums),
+        is_known=all(one.is_known for one in sums),
+    )

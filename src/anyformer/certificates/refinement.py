@@ -1,0 +1,83 @@
+"""How finely to cut the cells: the highest threshold per box for which the bound is good enough, found on few chunks.
+
+The threshold falls until a sample of the chunks, scaled up, meets the goal; then all chunks are cut by it. Should the
+rest be worse than the sample, the threshold falls a little further. Nothing is kept between chunks but their sums.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from anyformer.certificates.interval_bound import forget, interval_sums
+from anyformer.certificates.job import Job, Sums, together
+from anyformer.networks.activations import Array
+from anyformer.workers import counted, each
+
+# Boxes that all cells together may be cut into.
+WORK_BOXES = 1 << 25
+SAMPLED_CHUNKS = 8
+FALL = 3.0
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """What the sum over all cells may be, given the range of f, and how close to the truth it should come."""
+
+    allowed: Callable[[Array, Array], float]
+    tightness: float
+
+    def is_settled(self, sums: Sums, p: float, share: float) -> bool:
+        """Whether finer cuts are not wanted, or could not help; the sums are of a share of the cells.
+
+        Tight: the upper bound of the norm is within the given factor of the middle between upper and lower bound, which
+        is where the truth mostly lies. Hopeless: the error is surely too large, or nothing is known of some output, or
+        the bounds have come close around something too large.
+        """
+        allowed = self.allowed(sums.f_low, sums.f_high)
+        upper, lower = sums.upper / share, sums.lower / share
+        middle = (upper ** (1 / p) + lower ** (1 / p)) / 2
+        if upper <= allowed and upper ** (1 / p) <= self.tightness * middle:
+            return True
+        is_close = lower > 0.8**p * upper and middle**p > allowed
+        return lower > allowed or not sums.is_known or is_close
+
+
+def refined_sums(job: Job, goal: Goal, progress: Progress | None = None) -> Sums:
+    """The sums over all cells, cut as finely as the goal asks for and the work allows."""
+    chunks = job.chunks()
+    picked = np.unique(np.linspace(0, len(chunks) - 1, SAMPLED_CHUNKS).round().astype(int))
+    sample = [chunks[k] for k in picked]
+    try:
+        threshold, sums = _lowered(job, goal, sample, math.inf, None)
+        if len(sample) < len(chunks):
+            _, sums = _lowered(job, goal, chunks, threshold, progress)
+    finally:
+        forget()
+    return sums
+
+
+def _lowered(
+    job: Job, goal: Goal, chunks: list[tuple[int, int]], threshold: float, progress: Progress | None
+) -> tuple[float, Sums]:
+    """Let the threshold fall until these chunks are settled, or cutting finer would be too much work."""
+    share = sum(stop - start for start, stop in chunks) / job.count
+    while True:
+        parts = [(chunk, threshold) for chunk in chunks]
+        sums = together(list(counted(each(interval_sums, job, parts), len(parts), progress)))
+        # Falling by FALL makes at most about FALL times as many boxes.
+        if goal.is_settled(sums, job.p, share) or sums.boxes * FALL > WORK_BOXES * share:
+            return threshold, sums
+        most = sums.gap_per_box if math.isfinite(sums.gap_per_box) else (sums.upper - sums.lower) / sums.boxes
+        following = min(threshold, most if math.isfinite(most) else 1.0) / FALL
+        if following == 0 or _is_stuck(sums, threshold):
+            return threshold, sums
+        threshold = following
+
+
+def _is_stuck(sums: Sums, threshold: float) -> bool:
+    """Whether every cell that matters is cut as finely as may be already."""
+    return math.isfinite(threshold) and sums.gap_per_box > threshold and not math.isfinite(sums.upper)

@@ -1,0 +1,70 @@
+"""Feed-forward stages by compiled kernels: every token through all layers, or through those that may be awake."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from anyformer.networks.activations import Array
+from anyformer.networks.layers import FeedForwardStage
+from anyformer.networks.runs import Run, runs
+from anyformer.runtime.kernels import Kernels, kernels, registers_for
+
+Step = Callable[[Array, int], None]
+
+# A step of the search costs about as much as this many layers of the vectorised walk (both measured).
+SEARCH_PRICE = 96
+# Shorter runs are not worth searching; in longer ones a few tokens tell how many layers are awake.
+SHORT = 2 * SEARCH_PRICE
+SCOUTS = 32
+
+
+def multiple_of_tokens(width: int) -> int:
+    """How many tokens the kernels take at once."""
+    registers = registers_for(width)
+    return registers.lanes * registers.vectors
+
+
+def feed_all(stage: FeedForwardStage) -> Step:
+    """Every layer for every token."""
+    kernel, weights = kernels(stage.width, stage.sizes["hidden_size"]), packed(stage)
+
+    def step(state: Array, tokens: int) -> None:
+        kernel.through_all(state, weights)
+
+    return step
+
+
+def feed_awake(stage: FeedForwardStage) -> Step:
+    """Every token through the layers that may be awake for it; where most are, through all of them."""
+    kernel, weights = kernels(stage.width, stage.sizes["hidden_size"]), packed(stage)
+    its_runs = runs(stage)
+
+    def step(state: Array, tokens: int) -> None:
+        for run in its_runs:
+            _through(kernel, weights, run, state)
+
+    return step
+
+
+def _through(kernel: Kernels, weights: Array, run: Run, state: Array) -> None:
+    length, everyone = run.stop - run.start, state.shape[1]
+    scouts = min(SCOUTS, everyone) if length > SHORT else 0
+    steps = _through_awake(kernel, weights, run, state, 0, scouts)
+    if length <= SHORT or steps * SEARCH_PRICE > scouts * length:
+        # The scouts are through already: they are taken out, and put back where they were.
+        kept = state[:, :scouts].copy()
+        kernel.through_all(state, weights[run.start : run.stop])
+        state[:, :scouts] = kept
+    else:
+        _through_awake(kernel, weights, run, state, scouts, everyone)
+
+
+def _through_awake(kernel: Kernels, weights: Array, run: Run, state: Array, first: int, last: int) -> int:
+    trees = run.ceilings.tree, run.floors.tree
+    return int(kernel.through_awake(state, first, last, weights, run.start, run.stop, run.direction, *trees))
+
+
+def packed(stage: FeedForwardStage) -> Array:
+    """Weights in the order the kernels read them: per unit its bias, its row of W_1, its column of W_2; then b_2."""
+    units = np.concatenate([stage.b_1[:, :, None], stage.W_1, stage.W_2.transpose(0, 2, 1)], axis=2)
+    return np.ascontiguousarray(np.concatenate([units.reshape(len(stage), -1), stage.b_2], axis=1))

@@ -1,0 +1,67 @@
+"""Feed-forward stages in NumPy: what runs where Numba is not installed. Slow, and equal to the last bit."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyformer.networks.activations import Array
+from anyformer.networks.fused import fused
+from anyformer.networks.layers import FeedForwardStage
+from anyformer.networks.runs import Run, runs
+
+Step = Callable[[Array, int], None]
+
+
+def multiple_of_tokens(width: int) -> int:
+    """Any number of tokens will do."""
+    return 1
+
+
+def feed_all(stage: FeedForwardStage) -> Step:
+    """Every layer for every token."""
+
+    def step(state: Array, tokens: int) -> None:
+        for layer in range(len(stage)):
+            _apply(stage, np.full(state.shape[1], layer), state)
+
+    return step
+
+
+def feed_awake(stage: FeedForwardStage) -> Step:
+    """Every token through the layers that may be awake for it."""
+    its_runs = runs(stage)
+
+    def step(state: Array, tokens: int) -> None:
+        for run in its_runs:
+            _walk(stage, run, state)
+
+    return step
+
+
+def _walk(stage: FeedForwardStage, run: Run, state: Array) -> None:
+    tokens = np.arange(state.shape[1])
+    layer = np.full(len(tokens), run.start)
+    while len(tokens):
+        here = state[:, tokens]
+        low, high = run.reading(here.T, here.T)
+        layer = run.next_awake(layer, low, high)
+        awake = layer < run.stop
+        tokens, layer, here = tokens[awake], layer[awake], here[:, awake]
+        _apply(stage, layer, here)
+        state[:, tokens] = here
+        layer = layer + 1
+
+
+def _apply(stage: FeedForwardStage, layer: NDArray[np.int64], x: Array) -> None:
+    """One layer of its own for every token, in place; x has shape (width, tokens)."""
+    moves = [stage.b_2[layer, i] for i in range(len(x))]
+    with np.errstate(all="ignore"):
+        for unit in range(stage.b_1.shape[1]):
+            hidden = stage.b_1[layer, unit]
+            for i, row in enumerate(x):
+                hidden = fused(stage.W_1[layer, unit, i], row, hidden)
+            hidden = np.maximum(hidden, 0.0)
+            moves = [fused(stage.W_2[layer, i, unit], hidden, move) for i, move in enumerate(moves)]
+        for row, move in zip(x, moves, strict=True):
+            row += move

@@ -1,0 +1,152 @@
+"""Running a softmax/ReLU network on many sequences: blocks of them, spread over threads, each block in one go.
+
+The meaning of a network is fixed to the last bit (`networks.evaluate`), so blocks, threads, engines and skipping can
+only change the time it takes.
+"""
+
+import enum
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from anyformer.errors import NetworkError
+from anyformer.networks.activations import Array
+from anyformer.networks.layers import AttentionStage
+from anyformer.networks.network import Network
+from anyformer.networks.runs import Layers
+from anyformer.runtime.attention import attend
+from anyformer.runtime.state import empty_state
+
+# Tokens a block has at most: two cores' worth of cache, and enough to keep the vector units busy.
+BLOCK_TOKENS = 1 << 12
+
+
+class Engine(enum.Enum):
+    """Who computes the feed-forward layers."""
+
+    COMPILED = "compiled by Numba for this width"
+    NUMPY = "plain NumPy"
+
+
+# Changes the state (width, tokens) of a block in place, as one stage does.
+Step = Callable[[Array, int], None]
+
+
+def run(
+    network: Network,
+    x: ArrayLike,
+    layers: Layers = Layers.AWAKE,
+    engine: Engine | None = None,
+    threads: int | None = None,
+) -> Array:
+    """Run a softmax/ReLU network on sequences of shape (batch, tokens, width), in bounded memory.
+
+    Args:
+        network: the weights.
+        x: finite sequences, (batch, tokens, width).
+        layers: the awake ones, or all of them; the result is the same.
+        engine: `Engine.COMPILED` by default, `Engine.NUMPY` where Numba is not installed; the result is the same.
+        threads: as many as there are cores by default; the result is the same.
+
+    Returns:
+        An array of the shape of x.
+    """
+    sequences = _checked(network, x)
+    threads = threads_available() if threads is None else threads
+    if threads < 1:
+        raise NetworkError(f"at least one thread is needed; got threads = {threads}")
+    prepared = _prepare(network, layers, default_engine() if engine is None else engine)
+    output = np.empty_like(sequences)
+    size = _block_size(len(sequences), network.tokens, threads)
+
+    def compute(start: int) -> None:
+        output[start : start + size] = _run_block(network, prepared, sequences[start : start + size])
+
+    starts = range(0, len(sequences), size)
+    if threads == 1 or len(starts) <= 1:
+        for start in starts:
+            compute(start)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(compute, starts))
+    return output
+
+
+def threads_available() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def default_engine() -> Engine:
+    """The compiled engine if Numba is there."""
+    try:
+        import numba  # noqa: F401
+    except ImportError:
+        return Engine.NUMPY
+    return Engine.COMPILED
+
+
+def _checked(network: Network, x: ArrayLike) -> Array:
+    sequences = np.asarray(x, dtype=np.float64)
+    if sequences.ndim != 3 or sequences.shape[1:] != (network.tokens, network.width):
+        raise NetworkError(
+            f"sequences must have shape (batch, tokens, width) = (batch, {network.tokens}, {network.width}); "
+            f"got {sequences.shape}"
+        )
+    if not np.isfinite(sequences).all():
+        where = int(np.argwhere(~np.isfinite(sequences))[0][0])
+        raise NetworkError(f"sequences must be finite; batch element {where} is {sequences[where].tolist()}")
+    if not network.is_soft:
+        raise NetworkError("only softmax and ReLU networks are run fast; use networks.evaluate for hard ones")
+    return sequences
+
+
+def _block_size(batch: int, tokens: int, threads: int) -> int:
+    """Sequences a block: all threads busy, no block above BLOCK_TOKENS."""
+    return max(1, min(-(-batch // threads), BLOCK_TOKENS // tokens))
+
+
+@dataclass(frozen=True, eq=False)
+class _Prepared:
+    """A network as an engine wants it: one step a stage, for states padded to a multiple of tokens."""
+
+    steps: list[Step]
+    multiple: int
+
+
+# What an engine makes of the weights (packed arrays, search trees) is kept as long as the network lives.
+_KNOWN: WeakKeyDictionary[Network, dict[tuple[Layers, Engine], _Prepared]] = WeakKeyDictionary()
+
+
+def _prepare(network: Network, layers: Layers, engine: Engine) -> _Prepared:
+    known = _KNOWN.setdefault(network, {})
+    if (layers, engine) not in known:
+        # Only the module that is asked for is imported: Numba is optional, and takes a while.
+        by = import_module(f"anyformer.runtime.{_MODULES[engine]}")
+        feed = by.feed_all if layers is Layers.ALL else by.feed_awake
+        steps = [attend(stage) if isinstance(stage, AttentionStage) else feed(stage) for stage in network.stages]
+        known[layers, engine] = _Prepared(steps, by.multiple_of_tokens(network.width))
+    return known[layers, engine]
+
+
+_MODULES = {Engine.COMPILED: "compiled", Engine.NUMPY: "plain"}
+
+
+def _run_block(network: Network, prepared: _Prepared, sequences: Array) -> Array:
+    if network.positional_encoding is not None:
+        sequences = sequences + network.positional_encoding
+    count = sequences.shape[0] * sequences.shape[1]
+    state = empty_state(network.width, count, prepared.multiple)
+    state[:, :count] = sequences.reshape(count, network.width).T
+    for step in prepared.steps:
+        step(state, network.tokens)
+    # + 0.0 drops the sign of zeros, which skipping would show.
+    return state[:, :count].T.reshape(sequences.shape) + 0.0

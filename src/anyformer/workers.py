@@ -1,0 +1,202 @@
+"""Spreading work over processes or machines: cut a job into parts, do each somewhere, take the results in order.
+
+    with ProcessPoolExecutor(8) as pool, spread(pool):
+        model = construct(target, tolerance=0.01)
+
+Any `concurrent.futures` executor will do. How a job is cut never depends on who does it, and results are put together
+in the order of the parts, so that a certificate has the same bytes however it came about.
+"""
+
+import contextlib
+import hashlib
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
+from contextvars import ContextVar
+from multiprocessing import get_context
+from types import ModuleType
+from typing import Any, TypeVar
+
+from anyformer.errors import WorkerError
+
+Shared = TypeVar("Shared")
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+# How often workers may die in a row without a single part getting done.
+PATIENCE = 3
+# Seconds of work that make it worth while to start processes.
+STARTING = 3.0
+
+_EXECUTOR: ContextVar[Executor | None] = ContextVar("executor", default=None)
+
+
+@contextlib.contextmanager
+def spread(executor: Executor | None) -> Iterator[None]:
+    """Inside, planning, value tables and proofs use this executor; None is this very process."""
+    token = _EXECUTOR.set(executor)
+    try:
+        yield
+    finally:
+        _EXECUTOR.reset(token)
+
+
+class Processes(Executor):
+    """A pool of processes that starts when there is enough to do, and is replaced when one of them is killed."""
+
+    def __init__(self, count: int) -> None:
+        if count < 1:
+            raise WorkerError(f"at least one worker is needed; got {count}")
+        self.count = count
+        self._pool: ProcessPoolExecutor | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the processes have been started."""
+        return self._pool is not None
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        """Hand a call to the pool."""
+        if self._pool is None:
+            # Not forked: threads of the numeric libraries do not survive that.
+            self._pool = ProcessPoolExecutor(self.count, mp_context=get_context("spawn"))
+        return self._pool.submit(fn, *args, **kwargs)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the processes; another call starts new ones."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=wait, cancel_futures=cancel_futures)
+            self._pool = None
+
+
+@contextlib.contextmanager
+def dask_cluster(address: str) -> Iterator[Executor]:
+    """The workers of a Dask cluster that is already running, as an executor."""
+    try:
+        from distributed import Client
+    except ImportError as missing:
+        raise WorkerError("a Dask cluster needs the package distributed: pip install 'anyformer[cluster]'") from missing
+    try:
+        client = Client(address, timeout=10, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise WorkerError(
+            f"there must be a Dask scheduler at the address given; got {address!r}, which does not answer ({error}). "
+            f"Start one with `dask scheduler` and give its address, such as tcp://host:8786."
+        ) from error
+    with client, client.get_executor() as executor:
+        if not client.scheduler_info(n_workers=-1)["workers"]:
+            raise WorkerError(f"the Dask cluster at {address!r} must have workers; it has none. Start `dask worker`s.")
+        yield executor
+
+
+def each(function: Callable[[Shared, Part], Result], shared: Shared, parts: Sequence[Part]) -> Iterator[Result]:
+    """function(shared, part) for every part, in their order, on the executor in use."""
+    executor = _EXECUTOR.get()
+    begun, done = time.perf_counter(), 0
+    while done < len(parts) and _is_better_here(executor, time.perf_counter() - begun, done, len(parts)):
+        yield function(shared, parts[done])
+        done += 1
+    if executor is not None and done < len(parts):
+        yield from _spread_out(executor, _packed(function, shared), parts[done:])
+
+
+def _is_better_here(executor: Executor | None, seconds: float, done: int, total: int) -> bool:
+    """Whether the next part is done in this process: there is no other, or starting others would take longer."""
+    if executor is None or total < 2:
+        return True
+    if not isinstance(executor, Processes) or executor.is_running:
+        return False
+    return executor.count == 1 or done == 0 or seconds / done * (total - done) < STARTING
+
+
+def _spread_out(executor: Executor, job: bytes, parts: Sequence[Any]) -> Iterator[Any]:
+    """Results in order; parts that were lost with a worker are done again by another."""
+    name = hashlib.sha256(job).hexdigest()
+    futures = _submit(executor, name, job, parts)
+    done, deaths = 0, 0
+    while done < len(parts):
+        try:
+            result = futures[0].result()
+        except _death() as lost:
+            deaths += 1
+            if deaths > PATIENCE:
+                raise WorkerError(
+                    f"workers must live long enough to finish a part; {deaths} died in a row while part {done + 1} of "
+                    f"{len(parts)} was waited for ({type(lost).__name__}: {lost}). Give them more memory, or use fewer."
+                ) from lost
+            if isinstance(executor, Processes):
+                executor.shutdown(wait=False, cancel_futures=True)
+            futures = _submit(executor, name, job, parts[done:])
+            continue
+        futures.pop(0)
+        done, deaths = done + 1, 0
+        yield result
+
+
+def _submit(executor: Executor, name: str, job: bytes, parts: Sequence[Any]) -> "list[Future[Any]]":
+    placed = _placed(executor, job)
+    return [executor.submit(_do, name, placed, part) for part in parts]
+
+
+def _placed(executor: Executor, job: bytes) -> Any:
+    """On a cluster the job is sent to every worker once, not along with every part."""
+    client = getattr(executor, "_client", None)
+    return job if client is None else client.scatter(job, broadcast=True)
+
+
+def _death() -> tuple[type[BaseException], ...]:
+    """What tells that a worker died. Errors of the job itself are not among them."""
+    distributed = sys.modules.get("distributed")
+    killed = (
+        () if distributed is None else (distributed.scheduler.KilledWorker, distributed.client.FutureCancelledError)
+    )
+    return (BrokenExecutor, CancelledError, *killed)
+
+
+def _packed(function: Callable[..., Any], shared: Any) -> bytes:
+    """The job as bytes. Somebody's own function travels with its code: workers need not have the file it is in."""
+    import cloudpickle
+
+    own = _own_module(shared)
+    if own is not None:
+        cloudpickle.register_pickle_by_value(own)
+    try:
+        return bytes(cloudpickle.dumps((function, shared)))
+    except Exception as error:
+        raise WorkerError(
+            f"the target's function must be one that can be sent to workers; sending it raised "
+            f"{type(error).__name__}: {error}. Write it without open files, locks and the like, or use no workers."
+        ) from error
+    finally:
+        if own is not None:
+            cloudpickle.unregister_pickle_by_value(own)
+
+
+def _own_module(shared: Any) -> ModuleType | None:
+    target = shared[0] if isinstance(shared, tuple) else getattr(shared, "target", None)
+    name = getattr(getattr(target, "function", None), "__module__", None) or ""
+    installed = name.partition(".")[0] in ("anyformer", "numpy", "__main__", "builtins")
+    return None if installed else sys.modules.get(name)
+
+
+# A worker keeps the last job: its parts come one after the other.
+_LAST: dict[str, tuple[Callable[..., Any], Any]] = {}
+
+
+def _do(name: str, job: bytes, part: Any) -> Any:
+    if name not in _LAST:
+        import pickle
+
+        _LAST.clear()
+        _LAST[name] = pickle.loads(job)
+    function, shared = _LAST[name]
+    return function(shared, part)
+
+
+def counted(results: Iterator[Result], total: int, progress: Callable[[int, int], None] | None) -> Iterator[Result]:
+    """The same results; `progress` is told (done, of) after each."""
+    for done, result in enumerate(results, start=1):
+        if progress is not None:
+            progress(done, total)
+        yield result
