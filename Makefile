@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint format clean
+.PHONY: demo test lint format bench clean
 
 demo: $(VENV)/core
 	$(BIN)/anyformer build mean-scale --tokens 3 --epsilon 0.05 --output build/demo/mean-scale --overwrite
@@ -15,20 +15,30 @@ test: $(VENV)/dev lint
 	$(BIN)/python -m pytest -n 2
 
 lint: $(VENV)/dev
-	$(BIN)/ruff format --check src tests
-	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/mypy
 
 format: $(VENV)/dev
-	$(BIN)/ruff format src tests
-	$(BIN)/ruff check --fix src tests
+	$(BIN)/ruff format src tests benchmarks
+	$(BIN)/ruff check --fix src tests benchmarks
+
+# Half an hour on two cores, in an environment of its own: the peers are large. Results go to benchmarks/RESULTS.md.
+bench: .venv-bench/ready
+	.venv-bench/bin/python -m benchmarks all
+
+.venv-bench/ready: pyproject.toml constraints.txt benchmarks/requirements.txt
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -r benchmarks/requirements.txt
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --editable ".[fast]"
+	touch $@
 
 clean:
-	rm -rf $(VENV) build
+	rm -rf $(VENV) .venv-bench build
 
 $(VENV)/core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --editable .
+	$(PIP) --editable ".[fast]"
 	touch $@
 
 $(VENV)/dev: $(VENV)/core

@@ -1,4 +1,4 @@
-"""RESULTS.md from the results of all benchmarks, each section from its own file: running one again changes only that."""
+"""RESULTS.md from the results of all benchmarks: a file a section, so that running one again changes only its own."""
 
 from importlib import import_module
 from types import ModuleType
@@ -14,8 +14,8 @@ BENCHMARKS = {
 }
 HEAD = """# Results
 
-Made by `make bench` (`python -m benchmarks all`); every section by the command that it names. Programs that are compared
-were timed round-robin in one process on two threads; set-up and compilation are apart. Numbers in bold are the claims.
+Made by `make bench` (`python -m benchmarks all`); every section by the command that it names. Programs that are
+compared were timed round-robin in one process on two threads; set-up and compilation are apart. Claims are in bold.
 """
 
 

@@ -15,6 +15,7 @@ import pytest
 
 import anyformer as af
 from anyformer import workers
+from anyformer.certificates import job
 from anyformer.errors import WorkerError
 from anyformer.workers import Processes, counted, dask_cluster, each, spread
 
@@ -125,8 +126,6 @@ def test_an_own_function_travels_with_its_code(eager, tmp_path):
 
 
 def test_certificates_are_the_same_bytes_with_any_workers(eager, monkeypatch):
-    from anyformer.certificates import job
-
     monkeypatch.setattr(job, "LEAST", 24)  # several chunks, of a few cells each
     target = af.targets.softmax(tokens=3)
     certificates, verdicts = [], []
@@ -139,7 +138,16 @@ def test_certificates_are_the_same_bytes_with_any_workers(eager, monkeypatch):
     assert set(verdicts) == {af.Verdict.PROVED}
 
 
-SCHEDULER = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
+SCHEDULER = [
+    sys.executable,
+    "-m",
+    "distributed.cli.dask_scheduler",
+    "--host",
+    "127.0.0.1",
+    "--port",
+    "0",
+    "--no-dashboard",
+]
 WORKER = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-nanny", "--nthreads", "1", "--no-dashboard"]
 
 
@@ -147,14 +155,14 @@ WORKER = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-nanny", "--
 def cluster(tmp_path):
     """A real cluster: a scheduler and two workers, each a process of its own. Gives its address and the workers."""
     place = tmp_path / "scheduler.json"
-    everybody = [subprocess.Popen([*SCHEDULER, "--scheduler-file", str(place)], cwd=tmp_path, stderr=subprocess.DEVNULL)]
+    everybody = [
+        subprocess.Popen([*SCHEDULER, "--scheduler-file", str(place)], cwd=tmp_path, stderr=subprocess.DEVNULL)
+    ]
     try:
         while not place.exists():
             time.sleep(0.05)
         address = json.loads(place.read_text())["address"]
-        everybody += [
-            subprocess.Popen([*WORKER, address], cwd=tmp_path, stderr=subprocess.DEVNULL) for _ in range(2)
-        ]
+        everybody += [subprocess.Popen([*WORKER, address], cwd=tmp_path, stderr=subprocess.DEVNULL) for _ in range(2)]
         yield address, everybody[1:]
     finally:
         for process in everybody:
@@ -163,8 +171,9 @@ def cluster(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::FutureWarning")
-def test_a_dask_cluster_that_loses_a_worker_gives_the_same_certificate(cluster):
+def test_a_dask_cluster_that_loses_a_worker_gives_the_same_certificate(cluster, monkeypatch):
     address, its_workers = cluster
+    monkeypatch.setattr(job, "LEAST", 24)  # several chunks, of a few cells each
     target = af.targets.softmax(tokens=3)
     alone = af.construct(target, 0.05)
     killed = []

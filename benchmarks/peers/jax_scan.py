@@ -37,7 +37,9 @@ def _program(
         return jax.block_until_ready(through(part, weights))
 
     together = on_threads(call, parts) if len(parts) > 1 else lambda: [call(parts[0])]
-    return Program(name, together, lambda states: np.concatenate([read(state) for state in states]), 0.0, "", name == USUAL)
+    return Program(
+        name, together, lambda states: np.concatenate([read(state) for state in states]), 0.0, "", name == USUAL
+    )
 
 
 def _jitted(layer: Callable[..., Any], unroll: int) -> Callable[..., Any]:

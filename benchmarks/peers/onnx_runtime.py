@@ -71,7 +71,9 @@ class Layer:
 
     def nodes(self, tag: str, source: str, result: str) -> list[NodeProto]:
         """One layer."""
-        W_1, b_1, W_2, b_2, before, hidden, move = (f"{name}{tag}" for name in (*self.names, "before", "hidden", "move"))
+        W_1, b_1, W_2, b_2, before, hidden, move = (
+            f"{name}{tag}" for name in (*self.names, "before", "hidden", "move")
+        )
         return [
             helper.make_node("Gemm", [W_1, source, b_1], [before]),
             helper.make_node("Relu", [before], [hidden]),

@@ -20,7 +20,7 @@ from benchmarks.machine import THREADS
 
 # Chunks of about as many operations; compiling takes a time that grows with them.
 CHUNKS = {1: 100, 2: 50, 3: 25, 4: 25}
-QUICK_CHUNK = 5
+QUICK_CHUNK = 2
 
 
 def programs(case: Case, only: frozenset[str]) -> Iterator[Program]:
@@ -59,9 +59,7 @@ def _compile(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 def _chunked(function: Callable[..., Tensor], x: Array, weights: list[Array], chunk: int) -> Callable[[], Tensor]:
     compiled, inputs = _compile(function), torch.tensor(x)
-    parts = [
-        torch.tensor(each.reshape(len(each) // chunk, chunk, *each.shape[1:])).unbind() for each in weights
-    ]
+    parts = [torch.tensor(each.reshape(len(each) // chunk, chunk, *each.shape[1:])).unbind() for each in weights]
 
     def call() -> Tensor:
         state = inputs

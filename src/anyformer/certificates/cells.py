@@ -62,8 +62,9 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class CellBatch:
-    """Some cells, and for each how many cells it stands for."""
+    """Some cells, by the column of every token and by its intervals, and how many cells each stands for."""
 
+    codes: NDArray[np.int64]
     choice: NDArray[np.int64]
     multiplicity: Array
     coinciding: NDArray[np.bool_]
@@ -85,7 +86,7 @@ def cells_between(grid: Grid, tokens: int, up_to_order: bool, start: int, stop: 
         codes = np.stack(np.unravel_index(numbers, (len(columns),) * tokens), axis=1)
         ordered, multiplicity = np.sort(codes, axis=1), np.ones(len(codes))
     coinciding = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
-    return CellBatch(columns[codes], multiplicity, coinciding)
+    return CellBatch(codes, columns[codes], multiplicity, coinciding)
 
 
 def _multisets(numbers: NDArray[np.int64], columns: int, tokens: int) -> NDArray[np.int64]:

@@ -4,13 +4,14 @@ The chunks depend on the job alone, never on who works on them; a chunk fits in 
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from anyformer.certificates.cells import CellBatch, Grid, cells_between, count_cells
 from anyformer.certificates.enclosures import Enclosure
-from anyformer.certificates.propagate import propagate
+from anyformer.certificates.propagate import before_mixing, propagate, propagate_stages
 from anyformer.networks.activations import Array
 from anyformer.networks.network import Network
 from anyformer.targets.target import Target
@@ -46,8 +47,16 @@ class Job:
     def followed(self, chunk: tuple[int, int]) -> tuple[CellBatch, Enclosure, Enclosure]:
         """Cells, their boxes, and what the network returns on them."""
         batch = cells_between(self.grid, self.target.tokens, self.up_to_order, *chunk)
-        boxes = self.grid.boxes(batch.choice)
-        return batch, boxes, propagate(self.network, boxes)
+        mixing = before_mixing(self.network)[1]
+        tokens = self._columns[batch.codes, np.arange(self.target.tokens)]
+        return batch, self.grid.boxes(batch.choice), propagate_stages(mixing, tokens)
+
+    @cached_property
+    def _columns(self) -> Enclosure:
+        """Every column as every token, followed until tokens are mixed: all cells are made of these."""
+        boxes = self.grid.boxes(np.repeat(self.grid.columns[:, None], self.target.tokens, axis=1))
+        alone = before_mixing(self.network)[0]
+        return propagate(replace(self.network, stages=alone), boxes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,9 +19,25 @@ def propagate(
     """Enclose the network's output on each of the given boxes of inputs, of shape (batch, tokens, width)."""
     if network.positional_encoding is not None:
         x = affine(np.ones(1), x.reshape(*x.low.shape, 1), network.positional_encoding)
-    for stage in network.stages:
+    return propagate_stages(network.stages, x, arithmetic, layers)
+
+
+def propagate_stages(
+    stages: tuple[Stage, ...],
+    x: Enclosure,
+    arithmetic: Arithmetic = Arithmetic.FLOAT64_AND_REAL,
+    layers: Layers = Layers.AWAKE,
+) -> Enclosure:
+    """Enclose the output of one stage after the other."""
+    for stage in stages:
         x = propagate_stage(stage, x, arithmetic, layers)
     return x
+
+
+def before_mixing(network: Network) -> tuple[tuple[Stage, ...], tuple[Stage, ...]]:
+    """The stages before the first attention, in which every token is on its own, and the others."""
+    first = next((k for k, stage in enumerate(network.stages) if isinstance(stage, AttentionStage)), 0)
+    return network.stages[:first], network.stages[first:]
 
 
 def propagate_stage(stage: Stage, x: Enclosure, arithmetic: Arithmetic, layers: Layers = Layers.AWAKE) -> Enclosure:

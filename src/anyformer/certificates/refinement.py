@@ -52,7 +52,7 @@ def refined_sums(job: Job, goal: Goal, progress: Progress | None = None) -> Sums
     picked = np.unique(np.linspace(0, len(chunks) - 1, SAMPLED_CHUNKS).round().astype(int))
     sample = [chunks[k] for k in picked]
     try:
-        threshold, sums = _lowered(job, goal, sample, math.inf, None)
+        threshold, sums = _lowered(job, goal, sample, math.inf, progress)
         if len(sample) < len(chunks):
             _, sums = _lowered(job, goal, chunks, threshold, progress)
     finally:

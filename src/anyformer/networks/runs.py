@@ -10,6 +10,7 @@ of it is derived from the weights.
 import enum
 import itertools
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,10 +95,16 @@ class _FirstBelow:
 
 
 def runs(stage: FeedForwardStage) -> list[Run]:
-    """Split a ReLU stage into runs of layers that read one direction."""
-    units = _Units.of(stage)
-    borders = [0, *(np.flatnonzero(units.direction_changes) + 1).tolist(), len(stage)]
-    return [units.run(start, stop) for start, stop in itertools.pairwise(borders)]
+    """Split a ReLU stage into runs of layers that read one direction; found once for every stage."""
+    if stage not in _KNOWN:
+        units = _Units.of(stage)
+        borders = [0, *(np.flatnonzero(units.direction_changes) + 1).tolist(), len(stage)]
+        _KNOWN[stage] = [units.run(start, stop) for start, stop in itertools.pairwise(borders)]
+    return _KNOWN[stage]
+
+
+# Weights never change, and proofs come back to the same stages with every chunk of cells.
+_KNOWN: WeakKeyDictionary[FeedForwardStage, list[Run]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,57 @@
+"""One construction and its bound in a process of its own: `python -m benchmarks.one_bound 16` prints what it took."""
+
+import itertools
+import json
+import resource
+import sys
+import time
+from typing import Any
+
+from anyformer import targets
+from anyformer.certificates.bound import ErrorBound, derive_bound
+from anyformer.construction.assemble import Construction, build
+from benchmarks.plans import plan_with_counts
+
+SMALLEST = 4
+
+
+def main(count: int) -> dict[str, Any]:
+    """Plan, build, bound; after a tiny one, so that nothing is imported or compiled on the clock."""
+    target = targets.softmax(tokens=3)
+    _bound(build(plan_with_counts(target, SMALLEST)))
+    moments = [time.perf_counter()]
+    plan = plan_with_counts(target, count)
+    moments.append(time.perf_counter())
+    construction = build(plan)
+    moments.append(time.perf_counter())
+    before = _peak_mib()
+    bound = _bound(construction)
+    moments.append(time.perf_counter())
+    planning, building, bounding = (end - start for start, end in itertools.pairwise(moments))
+    return {
+        "count": count,
+        "ids": plan.ids,
+        "layers": plan.layers,
+        "cells": bound.cells,
+        "tolerance": plan.tolerance,
+        "bound_reached": bound.upper,
+        "plan": planning,
+        "build": building,
+        "bound": bounding,
+        "seconds": planning + building + bounding,
+        "peak_mib": _peak_mib(),
+        "verifying_mib": _peak_mib() - before,
+    }
+
+
+def _bound(construction: Construction) -> ErrorBound:
+    plan = construction.plan
+    return derive_bound(construction.network, plan.target, construction.grid, plan.p, plan.tolerance)
+
+
+def _peak_mib() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(int(sys.argv[1]))))
