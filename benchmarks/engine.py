@@ -66,7 +66,7 @@ def _measure_case(
 
 def _rounds(case: Case) -> int:
     """Many where a round is short."""
-    return max(3, min(15, case.layers // 50, 150_000_000 // (case.layers * case.tokens)))
+    return max(5, min(15, case.layers // 50, 150_000_000 // (case.layers * case.tokens)))
 
 
 def _numbers(case: Case, programs: list[Program], timings: list[Timing], dgemm_flops: float) -> dict[str, Any]:

@@ -38,7 +38,8 @@ def choose(peer: str, case: Case, expected: Array, only: frozenset[str] = frozen
         # Only these two are still wanted; the others' memory is given back before the next is made.
         fastest = min(found, key=lambda one: tried[one.name])
         found = [fastest, *(one for one in found if one.is_usual and one is not fastest)]
-    return Chosen(found, tried)
+    # What was best for fewer layers may not be possible with more; then all ways are tried after all.
+    return Chosen(found, tried) if found or not only else choose(peer, case, expected)
 
 
 def _ready(peer: str, programs: Iterator[Program], expected: Array) -> Iterator[Program]:
