@@ -26,6 +26,8 @@ from anyformer.runtime.state import empty_state
 
 # Tokens a block has at most: two cores' worth of cache, and enough to keep the vector units busy.
 BLOCK_TOKENS = 1 << 12
+# Fewer are not worth a thread.
+LEAST_TOKENS = 1 << 8
 
 
 class Engine(enum.Enum):
@@ -110,8 +112,8 @@ def _checked(network: Network, x: ArrayLike) -> Array:
 
 
 def _block_size(batch: int, tokens: int, threads: int) -> int:
-    """Sequences a block: all threads busy, no block above BLOCK_TOKENS."""
-    return max(1, min(-(-batch // threads), BLOCK_TOKENS // tokens))
+    """Sequences a block: all threads busy if there is enough to do, no block above BLOCK_TOKENS."""
+    return max(1, min(max(-(-batch // threads), LEAST_TOKENS // tokens), BLOCK_TOKENS // tokens))
 
 
 @dataclass(frozen=True, eq=False)
