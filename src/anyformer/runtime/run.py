@@ -76,9 +76,19 @@ def run(
         for start in starts:
             compute(start)
     else:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(compute, starts))
+        list(_pool(threads).map(compute, starts))
     return output
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """Threads that wait for the next call: starting them takes as long as a small network."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="anyformer")
+
+
+# A forked child has none of its parent's threads, and must not wait for them.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def threads_available() -> int:
