@@ -103,7 +103,7 @@ def render(numbers: dict[str, Any]) -> str:
 def _table(rows: list[dict[str, Any]], long: dict[str, Any]) -> str:
     lines = [
         "| function | layers | parameters | build + verify, s | certified | measured | trained: parameters | steps "
-        "| error after the same time | after 100 × |",
+        f"| error after the same time | after {long.get('times', 100)} × |",
         "|" + "---|" * 10,
     ]
     for row in rows:

@@ -1,5 +1,7 @@
 """Every way of running a network gives the bits of its definition."""
 
+import subprocess
+import sys
 from importlib import import_module
 
 import numpy as np
@@ -92,6 +94,7 @@ def test_results_do_not_depend_on_the_batch(small_models, monkeypatch):
         assert same_bits(np.concatenate([run(network, x[k : k + 1], layers, engine) for k in range(37)]), whole)
         for size in (1, 7, 64):
             monkeypatch.setattr(import_module("anyformer.runtime.run"), "BLOCK_TOKENS", 5 * size)
+            monkeypatch.setattr(import_module("anyformer.runtime.run"), "LEAST_TOKENS", 1)
             assert same_bits(run(network, x, layers, engine, threads=2), whole)
         monkeypatch.undo()
     model = small_models[0]
@@ -139,3 +142,21 @@ def test_hard_networks_are_sent_to_the_reference(small_models):
     with pytest.raises(NetworkError, match=r"networks\.evaluate"):
         run(model.construction.hard_network, np.zeros((1, 2, 1)))
     assert af.evaluate(model.construction.hard_network, np.zeros((1, 2, 1))).shape == (1, 2, 1)
+
+
+def test_a_forked_child_has_threads_of_its_own():
+    """DataLoaders fork: a child that waited for its parent's threads would hang."""
+    script = """
+import os, numpy as np
+from anyformer.runtime import run
+from tests.random_networks import random_network
+network = random_network(0, tokens=5, width=3)
+x = np.random.default_rng(0).normal(size=(500, 5, 3))
+wanted = run(network, x, threads=2)
+child = os.fork()
+if child == 0:
+    os._exit(0 if np.array_equal(run(network, x, threads=2), wanted) else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "0", done.stderr

@@ -18,7 +18,7 @@ from anyformer.workers import counted, each
 # Boxes that all cells together may be cut into.
 WORK_BOXES = 1 << 25
 SAMPLED_CHUNKS = 8
-FALL = 3.0
+FALL = 2.0
 
 Progress = Callable[[int, int], None]
 

@@ -26,6 +26,8 @@ from anyformer.runtime.state import empty_state
 
 # Tokens a block has at most: two cores' worth of cache, and enough to keep the vector units busy.
 BLOCK_TOKENS = 1 << 12
+# Fewer are not worth a thread.
+LEAST_TOKENS = 1 << 8
 
 
 class Engine(enum.Enum):
@@ -74,9 +76,19 @@ def run(
         for start in starts:
             compute(start)
     else:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(compute, starts))
+        list(_pool(threads).map(compute, starts))
     return output
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    """Threads that wait for the next call: starting them takes as long as a small network."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="anyformer")
+
+
+# A forked child has none of its parent's threads, and must not wait for them.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def threads_available() -> int:
@@ -110,8 +122,8 @@ def _checked(network: Network, x: ArrayLike) -> Array:
 
 
 def _block_size(batch: int, tokens: int, threads: int) -> int:
-    """Sequences a block: all threads busy, no block above BLOCK_TOKENS."""
-    return max(1, min(-(-batch // threads), BLOCK_TOKENS // tokens))
+    """Sequences a block: all threads busy if there is enough to do, no block above BLOCK_TOKENS."""
+    return max(1, min(max(-(-batch // threads), LEAST_TOKENS // tokens), BLOCK_TOKENS // tokens))
 
 
 @dataclass(frozen=True, eq=False)
