@@ -15,6 +15,7 @@ SPINE = [
     "errors",
     "workers",
     "intervals",
+    "patterns",
     "networks",
     "runtime",
     "targets",
@@ -25,7 +26,19 @@ SPINE = [
     "reports",
     "cli",
 ]
-HEAVY = ("torch", "numba", "distributed", "cloudpickle", "scipy", "typer", "rich", "pandas", "matplotlib")
+HEAVY = (
+    "torch",
+    "ortools",
+    "networkx",
+    "numba",
+    "distributed",
+    "cloudpickle",
+    "scipy",
+    "typer",
+    "rich",
+    "pandas",
+    "matplotlib",
+)
 
 
 def imported_parts(source: str) -> set[str]:

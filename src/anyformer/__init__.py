@@ -6,7 +6,7 @@
 (2, 1)
 """
 
-from anyformer import targets
+from anyformer import patterns, targets
 from anyformer.certificates import Certificate, Verdict, check_contextual_map, verify
 from anyformer.construction import plan
 from anyformer.errors import AnyformerError
@@ -28,6 +28,7 @@ __all__ = [
     "construct",
     "evaluate",
     "load",
+    "patterns",
     "plan",
     "spread",
     "target",

@@ -1,7 +1,7 @@
 """The spine in one place: target → plan → network → proof → run → take away."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +13,16 @@ from anyformer.certificates.checker import Verification, verify
 from anyformer.certificates.declaration import Declaration
 from anyformer.certificates.measured import measure_error
 from anyformer.construction.assemble import Construction, build
-from anyformer.construction.limits import MAX_LAYERS, Limits
+from anyformer.construction.limits import MAX_LAYERS, Limits, Pattern
 from anyformer.construction.plans import Plan
-from anyformer.construction.select import AUTO, METHODS, plans
+from anyformer.construction.select import AUTO, METHODS, SOFTMAX, plans, positioned
 from anyformer.errors import CertificateError, PlanError
 from anyformer.exports.folder import load_folder, save_folder
 from anyformer.networks.activations import Array
 from anyformer.networks.digest import digest
 from anyformer.networks.network import Network
+from anyformer.networks.probability_maps import Weighting
+from anyformer.patterns.description import in_short
 from anyformer.runtime.run import run
 from anyformer.targets.checks import check_target
 from anyformer.targets.target import Target
@@ -63,6 +65,8 @@ def construct(
     hidden_size: int = 4,
     tightness: float = TIGHTNESS,
     progress: Progress | None = None,
+    pattern: Pattern | None = None,
+    probability_map: Weighting = SOFTMAX,
 ) -> Model:
     """Build a Transformer for a target and prove that its L^p error is at most the tolerance. No training.
 
@@ -75,6 +79,8 @@ def construct(
         hidden_size: hidden units a layer, at least 4; more of them make shallower networks.
         tightness: refine the proof until its bound is within this factor of a lower bound, or the work is used up.
         progress: told (done, of) while the proof is under way.
+        pattern: who may look at whom (`anyformer.patterns`); the network is then sparse and has positions.
+        probability_map: how scores become weights: softmax, sparsemax or entmax.
 
     Returns:
         The model, certified; anything that cannot be certified raises instead.
@@ -84,9 +90,11 @@ def construct(
         >>> built.certificate.certified_error <= 0.1
         True
     """
+    limits = Limits(max_layers, hidden_size, pattern, probability_map)
+    target = positioned(target, pattern)
     check_target(target)
-    for planned in plans(target, tolerance, p, method, max_layers, hidden_size):
-        construction, bound = _attempt(planned, Limits(max_layers, hidden_size), tightness, progress)
+    for planned in plans(target, tolerance, p, method, limits):
+        construction, bound = _attempt(planned, limits, tightness, progress)
         if bound.upper <= planned.tolerance:
             return Model(construction.network, certify(construction, bound, tightness), target, construction)
     raise CertificateError(
@@ -105,7 +113,7 @@ def _attempt(
         if bound.upper <= planned.tolerance or attempt + 1 == ATTEMPTS:
             break
         try:
-            planned = METHODS[planned.method].finer(planned, limits)
+            planned = replace(METHODS[planned.method].finer(planned, limits), weighting=limits.weighting)
         except PlanError:
             break
     return construction, bound
@@ -138,6 +146,7 @@ def certify(construction: Construction, bound: ErrorBound, tightness: float = TI
             "cells_per_axis": list(construction.grid.cells_per_axis),
             "id_bits": asked.id_bits,
             "tightness": float(tightness),
+            **({} if asked.pattern is None else {"pattern": in_short(asked.pattern)}),
         },
     )
 

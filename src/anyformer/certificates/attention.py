@@ -6,7 +6,8 @@ A head of size 1 whose values are its keys returns a *tilted mean* T(q; k) = Σ 
 
 for T = max k − Σ w_i g_i, and the weight w_i is at most e^{−q g_i}, its odds against the winner. For q < 0 mirror it.
 One rule serves points (where the sum underflows, softmax *is* hardmax) and wide boxes (g e^{−q g} <= 1/(e·q)).
-Other heads are enclosed by the hull of their values, of which they return a mean.
+For sparsemax and entmax w_i = 0 from a fixed lag q·g_i on, which leaves nothing to bound. Other heads are enclosed by
+the hull of their values, of which they return a mean. With a sparsity pattern all of it is done for the keys in view.
 """
 
 import math
@@ -17,17 +18,24 @@ from anyformer.certificates.enclosures import SMALLEST, ULP, Enclosure, affine, 
 from anyformer.certificates.feed_forward import Arithmetic
 from anyformer.networks.activations import Array
 from anyformer.networks.layers import AttentionLayer
+from anyformer.networks.network import View
+from anyformer.networks.probability_maps import Softmax, Weighting
+from anyformer.patterns.neighbours import Neighbours
 
 # exp(−s) is below half the smallest float, so float64 rounds it to 0, for every s above 1075·ln 2.
 UNDERFLOW = math.ceil(1075 * math.log(2))
 
 
-def enclose_attention(layer: AttentionLayer, x: Enclosure, arithmetic: Arithmetic) -> Enclosure:
+def enclose_attention(layer: AttentionLayer, x: Enclosure, arithmetic: Arithmetic, view: View = None) -> Enclosure:
     """Enclose the layer's output; x has shape (batch, tokens, width)."""
     heads = [h for h in range(len(layer.W_O)) if layer.W_O[h].any()]
     if not heads:
         return x
-    outputs = [output for h in heads for output in _head(layer, h, x, arithmetic)]
+    outputs = [
+        output
+        for h in heads
+        for output in _head(layer, h, x, arithmetic, None if view is None else view[h % len(view)])
+    ]
     columns = np.concatenate([layer.W_O[h] for h in heads], axis=1)
     result = stack(
         [
@@ -35,27 +43,51 @@ def enclose_attention(layer: AttentionLayer, x: Enclosure, arithmetic: Arithmeti
             for coordinate, row in enumerate(columns)
         ]
     )
-    return _with_pair_bound(layer, x, result, arithmetic) if _is_pair(layer) else result
+    return _with_pair_bound(layer, x, result, arithmetic) if _is_pair(layer, view) else result
 
 
-def _head(layer: AttentionLayer, h: int, x: Enclosure, arithmetic: Arithmetic) -> list[Enclosure]:
+def _head(
+    layer: AttentionLayer, h: int, x: Enclosure, arithmetic: Arithmetic, seen: Neighbours | None
+) -> list[Enclosure]:
     """What head h returns before W_O: one enclosure (batch, tokens) per unit of head size."""
-    inputs = x[..., None, :]
-    values = affine(layer.W_V[h], inputs)
+    if seen is None:
+        return _head_among(layer, h, x, x, arithmetic)
+    outputs = [Enclosure(*(np.empty(x.low.shape[:2]) for _ in range(3))) for _ in layer.W_V[h]]
+    for keys, queries in _by_view(seen).items():
+        some = _head_among(layer, h, x[:, list(queries)], x[:, list(keys)], arithmetic)
+        for whole, part in zip(outputs, some, strict=True):
+            whole.low[:, queries], whole.high[:, queries], whole.slack[:, queries] = part.low, part.high, part.slack
+    return outputs
+
+
+def _by_view(seen: Neighbours) -> dict[tuple[int, ...], list[int]]:
+    """Queries by what they see: those that see the same are treated together."""
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for query in range(seen.tokens):
+        groups.setdefault(tuple(seen.keys_of(query).tolist()), []).append(query)
+    return groups
+
+
+def _head_among(
+    layer: AttentionLayer, h: int, queries: Enclosure, keys: Enclosure, arithmetic: Arithmetic
+) -> list[Enclosure]:
+    """What head h returns to some tokens that all look at the same others: (batch, queries) per unit of head size."""
+    values = affine(layer.W_V[h], keys[..., None, :])
+    units, askers = range(len(layer.W_V[h])), queries.low.shape[1]
     if not layer.W_K[h].any() or not (layer.W_Q[h].any() or layer.b_Q[h].any()):
-        return [_mean(values[..., unit], arithmetic) for unit in range(len(layer.W_V[h]))]
+        return [_mean(values[..., unit], arithmetic, askers) for unit in units]
     if len(layer.W_V[h]) == 1 and np.array_equal(layer.W_V[h], layer.W_K[h]):
-        query = affine(layer.W_Q[h], inputs, layer.b_Q[h])
-        return [_tilted_mean(query[..., 0], values[..., 0], arithmetic)]
-    return [_hull(values[..., unit], arithmetic) for unit in range(len(layer.W_V[h]))]
+        query = affine(layer.W_Q[h], queries[..., None, :], layer.b_Q[h])
+        return [_tilted_mean(query[..., 0], values[..., 0], arithmetic, layer.weighting)]
+    return [_hull(values[..., unit], arithmetic, askers) for unit in units]
 
 
-def _hull(values: Enclosure, arithmetic: Arithmetic) -> Enclosure:
-    """Between the smallest and the largest value of all tokens."""
+def _hull(values: Enclosure, arithmetic: Arithmetic, askers: int) -> Enclosure:
+    """Between the smallest and the largest value of all keys, for every asker."""
     margin = _rounding_of_means(values, arithmetic)
     low = values.low.min(axis=1, keepdims=True) - margin
     high = values.high.max(axis=1, keepdims=True) + margin
-    shape = values.low.shape
+    shape = (len(low), askers)
     return Enclosure(
         np.broadcast_to(low, shape),
         np.broadcast_to(high, shape),
@@ -63,8 +95,8 @@ def _hull(values: Enclosure, arithmetic: Arithmetic) -> Enclosure:
     )
 
 
-def _mean(values: Enclosure, arithmetic: Arithmetic) -> Enclosure:
-    """The plain mean over tokens: all scores are exactly 0, so all weights are float64's 1/n.
+def _mean(values: Enclosure, arithmetic: Arithmetic, askers: int) -> Enclosure:
+    """The plain mean over keys: all scores are exactly 0, so all weights are float64's 1/n, whatever the map.
 
     Where n·fl(v/n) = v for every v, each weighted value is v/n to the bit, and only their sum can round.
     """
@@ -80,7 +112,7 @@ def _mean(values: Enclosure, arithmetic: Arithmetic) -> Enclosure:
     exact_sum = exact[:, 0] & (rounding == 0)
     low = np.where(exact_sum, summed, mean.low - wide)
     high = np.where(exact_sum, summed, mean.high + wide)
-    ends = (np.broadcast_to(end[:, None], values.low.shape) for end in (low, high, mean.slack))
+    ends = (np.broadcast_to(end[:, None], (len(low), askers)) for end in (low, high, mean.slack))
     return Enclosure(*ends)
 
 
@@ -91,15 +123,15 @@ def _rounding_of_means(values: Enclosure, arithmetic: Arithmetic) -> Array:
     return up(operations * ULP * size) if arithmetic is Arithmetic.FLOAT64_AND_REAL else np.zeros_like(size)
 
 
-def _tilted_mean(query: Enclosure, keys: Enclosure, arithmetic: Arithmetic) -> Enclosure:
+def _tilted_mean(query: Enclosure, keys: Enclosure, arithmetic: Arithmetic, weighting: Weighting) -> Enclosure:
     """Enclose T(q_j; k) for every query token j."""
-    result = _hull(keys, arithmetic)
+    result = _hull(keys, arithmetic, query.low.shape[1])
     ends = [result.low.copy(), result.high.copy(), result.slack.copy()]
     for sign in (1.0, -1.0):
         tilt, towards = (query, keys) if sign > 0 else (_mirrored(query), _mirrored(keys))
         decided = tilt.low - tilt.slack > 0
         if decided.any():
-            near = _near_maximum(tilt, towards, arithmetic)
+            near = _near_maximum(tilt, towards, arithmetic, weighting)
             near = near if sign > 0 else _mirrored(near)
             for end, better in zip(ends, (near.low, near.high, near.slack), strict=True):
                 end[decided] = better[decided]
@@ -110,26 +142,46 @@ def _mirrored(x: Enclosure) -> Enclosure:
     return Enclosure(-x.high, -x.low, x.slack)
 
 
-def _near_maximum(tilt: Enclosure, keys: Enclosure, arithmetic: Arithmetic) -> Enclosure:
+def _near_maximum(tilt: Enclosure, keys: Enclosure, arithmetic: Arithmetic, weighting: Weighting) -> Enclosure:
     """T(q; k) for q > 0, by the bound above; entries with q <= 0 are not used by the caller."""
     slack = keys.slack.max(axis=1, keepdims=True)
     top_low, top_high = keys.low.max(axis=1, keepdims=True), keys.high.max(axis=1, keepdims=True)
     # What every query shares: gaps of the keys below the winner, for float64 and (with the slack) for real arithmetic.
     gap_low = np.maximum(top_low - keys.high, 0.0)
     gap_high = up(top_high - keys.low)
-    sharpness = np.maximum(tilt.low - tilt.slack, SMALLEST)
-    losses = _largest_loss(
-        sharpness[..., None], np.maximum(gap_low - 2 * slack, 0.0)[:, None, :], up(gap_high + 2 * slack)[:, None, :]
-    )
+    sharpness = np.maximum(tilt.low - tilt.slack, SMALLEST)[..., None]
+    real_gaps = np.maximum(gap_low - 2 * slack, 0.0)[:, None, :], up(gap_high + 2 * slack)[:, None, :]
+    if isinstance(weighting, Softmax):
+        losses = _largest_loss(sharpness, *real_gaps)
+    else:
+        # Whoever lags far enough behind has no weight at all; the others have at most all of it.
+        with np.errstate(over="ignore"):
+            out = sharpness * real_gaps[0] * (1 - 8 * ULP) >= _lag(weighting)
+        losses = np.where(out, 0.0, real_gaps[1])
     loss = up(losses.sum(axis=-1))
     shape = tilt.low.shape
     low, high = np.broadcast_to(top_low, shape), np.broadcast_to(top_high, shape)
     spread = up(slack + loss)
     if arithmetic is Arithmetic.REAL:
         return Enclosure(low, high, spread)
-    saturated = _is_saturated(tilt, keys, gap_low, gap_high)
-    drift = _drift(tilt, keys, gap_high) + _rounding_of_means(keys, arithmetic)
-    return Enclosure(np.where(saturated, low, low - up(loss + drift)), np.where(saturated, high, high + drift), spread)
+    saturated = _is_saturated(tilt, keys, gap_low, gap_high, _lag(weighting))
+    if isinstance(weighting, Softmax):
+        drift = _drift(tilt, keys, gap_high) + _rounding_of_means(keys, arithmetic)
+        loose_low, loose_high = low - up(loss + drift), high + drift
+    else:
+        hull = _hull(keys, arithmetic, shape[1])
+        loose_low, loose_high = hull.low, hull.high
+    return Enclosure(np.where(saturated, low, loose_low), np.where(saturated, high, loose_high), spread)
+
+
+def _lag(weighting: Weighting) -> float:
+    """From which lag in the scores on a loser's weight is 0 in float64: exactly, or since its exponential underflows.
+
+    A hair more than the threshold, so that rounding of the lag cannot decide.
+    """
+    if isinstance(weighting, Softmax):
+        return UNDERFLOW
+    return float(weighting.saturating_scale(1.0)) * (1 + 2.0**-20)
 
 
 def _largest_loss(q: Array, gap_low: Array, gap_high: Array) -> Array:
@@ -142,14 +194,14 @@ def _largest_loss(q: Array, gap_low: Array, gap_high: Array) -> Array:
     return up_times(at, power)
 
 
-def _is_saturated(tilt: Enclosure, keys: Enclosure, gap_low: Array, gap_high: Array) -> Array:
+def _is_saturated(tilt: Enclosure, keys: Enclosure, gap_low: Array, gap_high: Array, lag: float) -> Array:
     """Whether float64 gives the losers weight exactly 0 and equal winners exactly equal weights, a power of two."""
     size = np.maximum(np.abs(keys.low), np.abs(keys.high)).max(axis=1)[:, None, None]
     with np.errstate(over="ignore", invalid="ignore"):
         score_gap = tilt.low[..., None] * gap_low[:, None, :] - 8 * ULP * tilt.high[..., None] * size
     wins = gap_high == 0
     ties = wins.sum(axis=1)
-    settled = (wins[:, None, :] | (score_gap >= UNDERFLOW)).all(axis=-1)
+    settled = (wins[:, None, :] | (score_gap >= lag)).all(axis=-1)
     return np.asarray(settled & np.isin(ties, 2 ** np.arange(32))[:, None])
 
 
@@ -162,8 +214,13 @@ def _drift(tilt: Enclosure, keys: Enclosure, gap_high: Array) -> Array:
     return np.where(np.isnan(drift), np.inf, drift)
 
 
-def _is_pair(layer: AttentionLayer) -> bool:
-    """Whether two heads of size 1 differ in b_Q only and have opposite outputs: a selective shift."""
+def _is_pair(layer: AttentionLayer, view: View) -> bool:
+    """Whether two softmax heads of size 1 differ in b_Q only and have opposite outputs: a selective shift.
+
+    The bound for pairs takes the range of all keys, which holds for the keys in view too; both must have the same.
+    """
+    if not isinstance(layer.weighting, Softmax) or (view is not None and len(view) > 1):
+        return False
     W_Q, W_K, W_V, W_O = layer.W_Q, layer.W_K, layer.W_V, layer.W_O
     alike = len(W_Q) == 2 and W_Q.shape[1] == 1 and all(np.array_equal(w[0], w[1]) for w in (W_Q, W_K, W_V))
     return alike and np.array_equal(W_V, W_K) and np.array_equal(W_O[0], -W_O[1])

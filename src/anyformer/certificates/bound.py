@@ -64,7 +64,7 @@ def derive_bound(
     # Without positions the network permutes with its input: one order of each cell says it all of g. With a modulus
     # f is only looked at in that order too, so its symmetry must have been declared.
     alike = evidence is Evidence.UNCONDITIONAL or target.symmetry is Symmetry.EQUIVARIANT
-    job = Job(network, target, grid, p, network.positional_encoding is None and alike)
+    job = Job(network, target, grid, p, network.is_equivariant and alike)
     volume = rest_volume(target, grid)
     if evidence is Evidence.UNCONDITIONAL:
 

@@ -47,15 +47,15 @@ class Job:
     def followed(self, chunk: tuple[int, int]) -> tuple[CellBatch, Enclosure, Enclosure]:
         """Cells, their boxes, and what the network returns on them."""
         batch = cells_between(self.grid, self.target.tokens, self.up_to_order, *chunk)
-        mixing = before_mixing(self.network)[1]
         tokens = self._columns[batch.codes, np.arange(self.target.tokens)]
-        return batch, self.grid.boxes(batch.choice), propagate_stages(mixing, tokens)
+        mixing = range(len(before_mixing(self.network)), len(self.network.stages))
+        return batch, self.grid.boxes(batch.choice), propagate_stages(self.network, mixing, tokens)
 
     @cached_property
     def _columns(self) -> Enclosure:
         """Every column as every token, followed until tokens are mixed: all cells are made of these."""
         boxes = self.grid.boxes(np.repeat(self.grid.columns[:, None], self.target.tokens, axis=1))
-        alone = before_mixing(self.network)[0]
+        alone = self.network.stages[: len(before_mixing(self.network))]
         return propagate(replace(self.network, stages=alone), boxes)
 
 

@@ -6,7 +6,7 @@ from anyformer.certificates.attention import enclose_attention
 from anyformer.certificates.enclosures import Enclosure, affine
 from anyformer.certificates.feed_forward import Arithmetic, enclose_feed_forward
 from anyformer.networks.layers import AttentionStage, Stage
-from anyformer.networks.network import Network
+from anyformer.networks.network import Network, View
 from anyformer.networks.runs import Layers
 
 
@@ -19,31 +19,37 @@ def propagate(
     """Enclose the network's output on each of the given boxes of inputs, of shape (batch, tokens, width)."""
     if network.positional_encoding is not None:
         x = affine(np.ones(1), x.reshape(*x.low.shape, 1), network.positional_encoding)
-    return propagate_stages(network.stages, x, arithmetic, layers)
+    return propagate_stages(network, range(len(network.stages)), x, arithmetic, layers)
 
 
 def propagate_stages(
-    stages: tuple[Stage, ...],
+    network: Network,
+    stages: range,
     x: Enclosure,
     arithmetic: Arithmetic = Arithmetic.FLOAT64_AND_REAL,
     layers: Layers = Layers.AWAKE,
 ) -> Enclosure:
-    """Enclose the output of one stage after the other."""
-    for stage in stages:
-        x = propagate_stage(stage, x, arithmetic, layers)
+    """Enclose what some of the network's stages make of x, one after the other."""
+    for k in stages:
+        x = propagate_stage(network.stages[k], x, arithmetic, layers, network.views(k))
     return x
 
 
-def before_mixing(network: Network) -> tuple[tuple[Stage, ...], tuple[Stage, ...]]:
-    """The stages before the first attention, in which every token is on its own, and the others."""
-    first = next((k for k, stage in enumerate(network.stages) if isinstance(stage, AttentionStage)), 0)
-    return network.stages[:first], network.stages[first:]
+def before_mixing(network: Network) -> range:
+    """The stages before the first attention, in which every token is on its own."""
+    return range(next((k for k, stage in enumerate(network.stages) if isinstance(stage, AttentionStage)), 0))
 
 
-def propagate_stage(stage: Stage, x: Enclosure, arithmetic: Arithmetic, layers: Layers = Layers.AWAKE) -> Enclosure:
-    """Enclose the output of one stage."""
+def propagate_stage(
+    stage: Stage,
+    x: Enclosure,
+    arithmetic: Arithmetic,
+    layers: Layers = Layers.AWAKE,
+    views: list[View] | None = None,
+) -> Enclosure:
+    """Enclose the output of one stage; attention with what each layer may look at, if that is not everything."""
     if isinstance(stage, AttentionStage):
         for k in range(len(stage)):
-            x = enclose_attention(stage[k], x, arithmetic)
+            x = enclose_attention(stage[k], x, arithmetic, None if views is None else views[k])
         return x
     return enclose_feed_forward(stage, x.reshape(-1, x.low.shape[-1]), arithmetic, layers).reshape(*x.low.shape)

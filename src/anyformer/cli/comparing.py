@@ -11,7 +11,7 @@ import typer
 
 from anyformer.cli.failures import CHECK_FAILED, UsageError
 from anyformer.cli.output import Json, at_work, emit
-from anyformer.cli.request import Request, takes_request, target_of
+from anyformer.cli.request import Request, map_of, pattern_of, takes_request, target_of
 from anyformer.cli.workforce import workforce
 from anyformer.construction.select import AUTO, METHODS
 
@@ -35,12 +35,14 @@ def compare(request: Request, patience: Patience = 120.0, json: Json = False) ->
             target,
             request.epsilon,
             request.p,
-            tuple(METHODS) if request.method == AUTO else (request.method,),
+            None if request.method == AUTO else (request.method,),
             request.max_layers,
             request.hidden_size,
             request.tightness,
             patience,
             progress,
+            pattern_of(request),
+            map_of(request),
         )
     about = (target, request.epsilon, request.p, rows)
     emit(json, comparison_data(*about), comparison_view(*about))
@@ -91,7 +93,16 @@ _with_option(curve, "epsilon", Annotated[float, typer.Option("--from", help="The
 def _asked(request: Request, patience: float) -> "Asked":
     from anyformer.reports.comparison import Asked
 
-    return Asked(target_of(request), request.p, request.max_layers, request.hidden_size, request.tightness, patience)
+    return Asked(
+        target_of(request),
+        request.p,
+        request.max_layers,
+        request.hidden_size,
+        request.tightness,
+        patience,
+        pattern_of(request),
+        map_of(request),
+    )
 
 
 def _finish(has_any: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from anyformer.cli import comparing, models, planning
+from anyformer.cli import comparing, models, patterns, planning
 from anyformer.cli.failures import CHECK_FAILED, INTERRUPTED, USAGE, ClickUsageError, report
 from anyformer.errors import AnyformerError
 
@@ -22,6 +22,7 @@ for verb in (
     *(models.verify, models.run, models.describe, models.trace),
 ):
     app.command(verb.__name__)(verb)
+app.add_typer(patterns.app, name="pattern")
 
 
 def _show_version(wanted: bool) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from anyformer.cli.failures import UsageError
 from anyformer.cli.output import Json, at_work, emit
-from anyformer.cli.request import Request, takes_request, target_of
+from anyformer.cli.request import Request, map_of, pattern_of, takes_request, target_of
 from anyformer.cli.workforce import workforce
 from anyformer.exports.layout import FILES
 
@@ -26,14 +26,23 @@ def targets(json: Json = False) -> None:
 def plan(request: Request, json: Json = False) -> None:
     """Decide every size of a construction without building it: layers, bits, bytes, time and where the error goes."""
     from anyformer.construction.select import plan as plan_construction
+    from anyformer.construction.select import positioned
     from anyformer.reports.plans import plan_data, plan_view
     from anyformer.targets import check_target
 
     with workforce(request.workers, request.dask), at_work("planning"):
-        target = target_of(request)
+        pattern = pattern_of(request)
+        target = positioned(target_of(request), pattern)
         check_target(target)
         made = plan_construction(
-            target, request.epsilon, request.p, request.method, request.max_layers, request.hidden_size
+            target,
+            request.epsilon,
+            request.p,
+            request.method,
+            request.max_layers,
+            request.hidden_size,
+            pattern,
+            map_of(request),
         )
     emit(json, plan_data(made), plan_view(made))
 
@@ -65,6 +74,8 @@ def build(
             request.hidden_size,
             request.tightness,
             progress,
+            pattern_of(request),
+            map_of(request),
         )
     seconds = time.perf_counter() - start
     place = None if output is None else str(model.save(output, overwrite=overwrite))

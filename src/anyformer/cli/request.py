@@ -14,6 +14,8 @@ from anyformer.cli.numbers import number_of, numbers_of
 from anyformer.cli.workforce import Dask, Workers
 from anyformer.construction.limits import MAX_LAYERS
 from anyformer.construction.select import AUTO, METHODS
+from anyformer.networks.probability_maps import MAPS, Entmax, Weighting
+from anyformer.patterns.family import PatternFamily
 from anyformer.targets import (
     CATALOGUE,
     Box,
@@ -54,6 +56,18 @@ class Request:
         float, typer.Option(help="Refine the proof until its bound is this close to the truth: 1.1 takes time.")
     ] = TIGHTNESS
     max_layers: Annotated[int, typer.Option(help="Refuse to build more layers than this.")] = MAX_LAYERS
+    pattern: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="A sparsity pattern, as `anyformer pattern list` names them; with options "
+            "as strided:stride=4. The network is then sparse and has positions.",
+        ),
+    ] = None
+    probability_map: Annotated[
+        str,
+        typer.Option("--map", metavar="NAME", help="How scores become weights: softmax, sparsemax, entmax[:ALPHA]."),
+    ] = "softmax"
     workers: Workers = None
     dask: Dask = None
     parameters: Annotated[
@@ -96,6 +110,26 @@ def target_of(request: Request) -> Target:
     """The target a request names, equivariant unless it asks for positions."""
     chosen = _own(request) if ":" in request.target else _ready_made(request)
     return replace(chosen, symmetry=Symmetry.NONE if request.positions else Symmetry.EQUIVARIANT)
+
+
+def pattern_of(request: Request) -> PatternFamily | None:
+    """The pattern a request names, if any."""
+    from anyformer.patterns import parse
+
+    return None if request.pattern is None else parse(request.pattern)
+
+
+def map_of(request: Request) -> Weighting:
+    """The probability map a request names."""
+    name, _, alpha = request.probability_map.partition(":")
+    if name == "entmax" and alpha:
+        try:
+            return Entmax(float(alpha))
+        except ValueError:
+            raise UsageError(f"--map must be entmax:ALPHA with a number; got {request.probability_map!r}.") from None
+    if name not in ("softmax", "sparsemax", "entmax") or alpha:
+        raise UsageError(f"--map must be softmax, sparsemax, entmax or entmax:ALPHA; got {request.probability_map!r}.")
+    return MAPS[name]
 
 
 def _own(request: Request) -> Target:

@@ -7,6 +7,7 @@ from anyformer.construction.drafts import padded, soften
 from anyformer.construction.plans import Plan
 from anyformer.construction.proof_grid import proof_grid
 from anyformer.construction.select import METHODS
+from anyformer.construction.sparse import pattern_at
 from anyformer.networks.layers import BlockShape, FeedForwardStage
 from anyformer.networks.network import Network
 
@@ -29,7 +30,10 @@ def build(plan: Plan) -> Construction:
     hard = tuple(
         padded(draft.stage, hard_size) if isinstance(draft.stage, FeedForwardStage) else draft.stage for draft in drafts
     )
-    soft = tuple(soften(draft, shape.hidden_size) for draft in drafts)
+    soft = tuple(soften(draft, shape.hidden_size, plan.weighting) for draft in drafts)
     sizes, positions = (lattice.tokens, lattice.width), lattice.positional_encoding
-    hard_network = Network(*sizes, BlockShape(shape.heads, shape.head_size, hard_size), hard, positions)
-    return Construction(plan, hard_network, Network(*sizes, shape, soft, positions), proof_grid(lattice, plan.ramp))
+    pattern = None if plan.pattern is None else pattern_at(plan.pattern, lattice.tokens)
+    hard_shape = BlockShape(shape.heads, shape.head_size, hard_size)
+    hard_network = Network(*sizes, hard_shape, hard, positions, pattern)
+    network = Network(*sizes, shape, soft, positions, pattern)
+    return Construction(plan, hard_network, network, proof_grid(lattice, plan.ramp))

@@ -11,11 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from anyformer.networks.activations import PiecewiseLinear, ReLU, Softmax
+from anyformer.networks.activations import PiecewiseLinear, ReLU
 from anyformer.networks.layers import AttentionStage, FeedForwardStage, Stage
-
-# float64 rounds exp(−s) to 0 above this s: then softmax gives the loser no weight at all and *is* hardmax, bit for bit.
-UNDERFLOW = 1075 * math.log(2)
+from anyformer.networks.probability_maps import Weighting
 
 
 @dataclass(frozen=True)
@@ -26,20 +24,20 @@ class Draft:
     room: float
 
 
-def soften(draft: Draft, hidden_size: int) -> Stage:
-    """The softmax/ReLU stage that does what the hard stage does, outside the ramps."""
+def soften(draft: Draft, hidden_size: int, weighting: Weighting) -> Stage:
+    """The stage of a real Transformer that does what the hard stage does, outside the ramps."""
     stage = draft.stage
     if isinstance(stage, AttentionStage):
-        return _soften_attention(stage, draft.room)
+        return _soften_attention(stage, draft.room, weighting)
     if isinstance(stage.activation, ReLU):
         return padded(stage, hidden_size)
     return _soften_feed_forward(stage, stage.activation, draft.room, hidden_size)
 
 
-def _soften_attention(stage: AttentionStage, gap: float) -> AttentionStage:
+def _soften_attention(stage: AttentionStage, gap: float, weighting: Weighting) -> AttentionStage:
     # Twice what is needed, as a power of two: scaling is exact and rounding in the scores cannot eat the surplus.
-    sharpness = power_of_two_above(2 * UNDERFLOW / gap)
-    return replace(stage, W_Q=stage.W_Q * sharpness, b_Q=stage.b_Q * sharpness, weighting=Softmax())
+    sharpness = power_of_two_above(2 * weighting.saturating_scale(gap))
+    return replace(stage, W_Q=stage.W_Q * sharpness, b_Q=stage.b_Q * sharpness, weighting=weighting)
 
 
 def _soften_feed_forward(

@@ -34,6 +34,8 @@ class Lattice:
     slot_strides: tuple[int, ...]
     has_positions: bool
     is_guarded: bool
+    slot_of_token: tuple[int, ...] = ()
+    """Which slot each token has with positions; its own number if nothing is said."""
 
     @classmethod
     def dyadic(cls, target: Target, cell_width: float) -> "Lattice":
@@ -131,7 +133,8 @@ class Lattice:
         """E: column j moves up by j slots, and every coordinate's low end to 0."""
         if not self.has_positions:
             return None
-        return np.asarray(self.slot_cells * self.cell_sides - np.array(self.lows))
+        slots = list(self.slot_of_token or range(self.tokens))
+        return np.asarray(self.slot_cells[slots] * self.cell_sides - np.array(self.lows))
 
     def column_table(self) -> Integers:
         """Cell numbers of every column by code, shape (columns, width)."""

@@ -1,11 +1,17 @@
 """What a construction may cost, and how to say that it would cost more."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from anyformer.construction.budget import narrowest_ramp
 from anyformer.construction.plans import Plan
 from anyformer.errors import PlanError
+from anyformer.networks.probability_maps import Softmax, Weighting
+from anyformer.patterns.family import PatternFamily
+from anyformer.patterns.pattern import SparsityPattern
+
+Pattern: TypeAlias = PatternFamily | SparsityPattern
 
 FLOAT_BITS = 53
 MAX_LAYERS = 2_000_000
@@ -13,10 +19,12 @@ MAX_LAYERS = 2_000_000
 
 @dataclass(frozen=True)
 class Limits:
-    """At most this many layers, each with this many hidden units."""
+    """What may be used: layers, hidden units a layer, who may look at whom, and how scores become weights."""
 
     max_layers: int = MAX_LAYERS
     hidden_size: int = 4
+    pattern: Pattern | None = None
+    weighting: Weighting = field(default_factory=Softmax)
 
 
 def shortage(plan: Plan, limits: Limits) -> str | None:

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from anyformer.construction.lattice import Lattice
 from anyformer.construction.value_runs import Runs
 from anyformer.networks.layers import BlockShape
+from anyformer.networks.probability_maps import Softmax, Weighting
+from anyformer.patterns.family import PatternFamily
+from anyformer.patterns.pattern import SparsityPattern
 from anyformer.targets.target import Target
 
 
@@ -50,6 +53,8 @@ class Plan:
     id_bits: int
     error: ErrorSplit
     shape: BlockShape = field(default_factory=BlockShape)
+    pattern: PatternFamily | SparsityPattern | None = None
+    weighting: Weighting = field(default_factory=Softmax)
     values: Runs | None = field(default=None, repr=False)
     """Ids and values, where planning had to find them already."""
 

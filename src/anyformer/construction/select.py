@@ -1,33 +1,28 @@
 """The methods, and planning with the one asked for or the one that comes out smallest."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 
-from anyformer.construction import averaging, faithful
-from anyformer.construction.drafts import Draft
-from anyformer.construction.limits import MAX_LAYERS, Limits
+from anyformer.construction import averaging, faithful, sparse_averaging, sparse_shift
+from anyformer.construction.limits import MAX_LAYERS, Limits, Pattern
+from anyformer.construction.methods import Method
 from anyformer.construction.plans import Plan
 from anyformer.errors import PlanError
+from anyformer.networks.probability_maps import Hardmax, Softmax, Weighting
 from anyformer.targets.domains import CompactSupport
 from anyformer.targets.target import Symmetry, Target
 
 AUTO = "auto"
-
-
-@dataclass(frozen=True)
-class Method:
-    """A construction: how it plans, how it plans a little finer, and its stages."""
-
-    plan: Callable[[Target, float, float, Limits], Plan]
-    finer: Callable[[Plan, Limits], Plan]
-    drafts: Callable[[Plan], list[Draft]]
+SOFTMAX = Softmax()
 
 
 METHODS = {
-    averaging.NAME: Method(averaging.plan, averaging.finer, averaging.drafts),
+    averaging.NAME: averaging.METHOD,
     faithful.NAME: Method(faithful.plan, faithful.finer, faithful.drafts),
+    sparse_averaging.NAME: sparse_averaging.METHOD,
+    sparse_shift.NAME: sparse_shift.METHOD,
 }
+SPARSE = (sparse_averaging.NAME, sparse_shift.NAME)
 
 
 def plan(
@@ -37,6 +32,8 @@ def plan(
     method: str = AUTO,
     max_layers: int = MAX_LAYERS,
     hidden_size: int = 4,
+    pattern: Pattern | None = None,
+    probability_map: Weighting = SOFTMAX,
 ) -> Plan:
     """Decide every size of the construction without building it; refuse what would not fit.
 
@@ -47,23 +44,23 @@ def plan(
         method: how to build, a key of `METHODS`; "auto" takes the one with the fewest layers.
         max_layers: refuse above this many layers.
         hidden_size: hidden units a layer, at least 4; more of them make shallower networks.
+        pattern: who may look at whom; the network is then sparse and has positions.
+        probability_map: how scores become weights: softmax, sparsemax or entmax.
 
     Example:
         >>> plan(targets.mean_scale(tokens=2), tolerance=0.2).layers
     """
-    return plans(target, tolerance, p, method, max_layers, hidden_size)[0]
+    return plans(target, tolerance, p, method, Limits(max_layers, hidden_size, pattern, probability_map))[0]
 
 
-def plans(target: Target, tolerance: float, p: float, method: str, max_layers: int, hidden_size: int) -> list[Plan]:
+def plans(target: Target, tolerance: float, p: float, method: str, limits: Limits) -> list[Plan]:
     """The plans of all methods asked for that fit, the one with the fewest layers first; a refusal if there is none."""
-    tolerance, p = float(tolerance), float(p)
-    _check_request(target, tolerance, p, method, hidden_size)
-    limits = Limits(max_layers, hidden_size)
-    names = list(METHODS) if method == AUTO else [method]
+    tolerance, p, target = float(tolerance), float(p), positioned(target, limits.pattern)
+    _check_request(target, tolerance, p, method, limits)
     found, refusals = [], []
-    for name in names:
+    for name in methods_for(limits.pattern) if method == AUTO else [method]:
         try:
-            found.append(METHODS[name].plan(target, tolerance, p, limits))
+            found.append(replace(METHODS[name].plan(target, tolerance, p, limits), weighting=limits.weighting))
         except PlanError as refused:
             refusals.append(refused)
     if not found:
@@ -71,15 +68,30 @@ def plans(target: Target, tolerance: float, p: float, method: str, max_layers: i
     return sorted(found, key=lambda plan: plan.layers)
 
 
-def _check_request(target: Target, tolerance: float, p: float, method: str, hidden_size: int) -> None:
+def methods_for(pattern: Pattern | None) -> list[str]:
+    """The sparse methods with a pattern, the dense ones without."""
+    return [name for name in METHODS if (name in SPARSE) == (pattern is not None)]
+
+
+def positioned(target: Target, pattern: Pattern | None) -> Target:
+    """A pattern tells tokens apart, so that a network with one has positions, whatever the target's symmetry."""
+    return target if pattern is None else replace(target, symmetry=Symmetry.NONE)
+
+
+def _check_request(target: Target, tolerance: float, p: float, method: str, limits: Limits) -> None:
     if not (math.isfinite(tolerance) and tolerance > 0):
         raise PlanError(f"the tolerance must be positive and finite; got {tolerance!r}")
     if not (math.isfinite(p) and p >= 1):
         raise PlanError(f"p must satisfy 1 <= p < infinity; got {p!r}")
     if method not in (AUTO, *METHODS):
         raise PlanError(f"the method must be one of {AUTO}, {', '.join(METHODS)}; got {method!r}")
-    if hidden_size < 4:
-        raise PlanError(f"a layer needs at least 4 hidden units; got {hidden_size}")
+    if method != AUTO and method not in methods_for(limits.pattern):
+        what = "needs a sparsity pattern" if method in SPARSE else "takes no sparsity pattern"
+        raise PlanError(f"{method} {what}; {', '.join(methods_for(limits.pattern))} would do. See `pattern`, --pattern")
+    if limits.hidden_size < 4:
+        raise PlanError(f"a layer needs at least 4 hidden units; got {limits.hidden_size}")
+    if isinstance(limits.weighting, Hardmax):
+        raise PlanError("hardmax is no part of a real Transformer; take softmax, sparsemax or entmax")
     if target.symmetry is Symmetry.NONE and isinstance(target.domain, CompactSupport):
         raise PlanError(
             "a function with compact support cannot be approximated over all sequences by a network with positions: "

@@ -4,8 +4,9 @@ import numpy as np
 
 from anyformer.construction.drafts import Draft
 from anyformer.construction.lattice import Integers, Lattice
-from anyformer.networks.activations import Array, Hardmax
+from anyformer.networks.activations import Array
 from anyformer.networks.layers import AttentionStage
+from anyformer.networks.probability_maps import Hardmax
 
 
 def selective_shifts(lattice: Lattice) -> list[Draft]:

@@ -12,6 +12,11 @@ from typing import Any, Final, TypeAlias
 from anyformer.errors import ModelFileError
 from anyformer.networks.layers import AttentionStage, FeedForwardStage, Stage
 from anyformer.networks.network import Network
+from anyformer.networks.probability_maps import MAPS, Entmax, Softmax, Weighting
+from anyformer.patterns.description import from_json as pattern_from_json
+from anyformer.patterns.description import to_json as pattern_to_json
+from anyformer.patterns.errors import PatternError
+from anyformer.patterns.pattern import SparsityPattern
 
 Shape: TypeAlias = tuple[int, ...]
 
@@ -21,6 +26,8 @@ MAX_STAGES = 1_000_000
 # Above any file's size, and small enough that products of sizes can still be printed.
 MAX_SIZE = 2**40
 POSITIONS = "positional_encoding"
+# Hard networks are not saved.
+SAVED_MAPS = ("softmax", "sparsemax", "entmax")
 
 KINDS: Final[Mapping[str, type[Stage]]] = MappingProxyType(
     {AttentionStage.kind: AttentionStage, FeedForwardStage.kind: FeedForwardStage}
@@ -47,10 +54,15 @@ class Config:
     hidden_size: int
     stages: tuple[StageEntry, ...]
     positional_encoding: bool
+    probability_map: str = "softmax"
+    alpha: float | None = None
+    """The α of an entmax."""
+    pattern: SparsityPattern | None = None
 
     @classmethod
     def of(cls, network: Network) -> "Config":
         """Describe a network."""
+        weighting = _only_map(network)
         return cls(
             tokens=int(network.tokens),
             width=int(network.width),
@@ -59,11 +71,27 @@ class Config:
             hidden_size=int(network.shape.hidden_size),
             stages=tuple(StageEntry(stage.name, stage.kind, len(stage)) for stage in network.stages),
             positional_encoding=network.positional_encoding is not None,
+            probability_map=next(name for name, one in MAPS.items() if isinstance(weighting, type(one))),
+            alpha=weighting.alpha if isinstance(weighting, Entmax) else None,
+            pattern=network.pattern,
         )
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        return {"format": FORMAT, **dataclasses.asdict(self)}
+        """A JSON object; what every Transformer has is left unsaid."""
+        plain = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)
+            if field.name not in _UNSAID or getattr(self, field.name) != field.default
+        }
+        plain["stages"] = [dataclasses.asdict(entry) for entry in self.stages]
+        return {"format": FORMAT, **plain} | (
+            {} if self.pattern is None else {"pattern": pattern_to_json(self.pattern)}
+        )
+
+    @property
+    def weighting(self) -> Weighting:
+        """The probability map of every attention stage."""
+        return MAPS[self.probability_map] if self.alpha is None else Entmax(self.alpha)
 
     def shapes(self) -> dict[str, Shape]:
         """The tensors that model.safetensors must hold, with their shapes."""
@@ -75,6 +103,17 @@ class Config:
 
     def _size(self, axis: str, entry: StageEntry) -> int:
         return entry.layers if axis == "layers" else int(getattr(self, axis))
+
+
+_UNSAID = ("probability_map", "alpha", "pattern")
+
+
+def _only_map(network: Network) -> Weighting:
+    """The probability map that all attention stages share."""
+    maps = {stage.weighting for stage in network.stages if isinstance(stage, AttentionStage)} or {Softmax()}
+    if len(maps) > 1:
+        raise ModelFileError(f"a model has one probability map for all stages; got {', '.join(map(repr, maps))}")
+    return maps.pop()
 
 
 def tensor_name(stage: int, name: str) -> str:
@@ -99,6 +138,9 @@ def config_from_json(text: str, path: Path) -> Config:
         hidden_size=fields.size("hidden_size"),
         stages=tuple(_stage(entry, path, k) for k, entry in enumerate(fields.stages())),
         positional_encoding=fields.flag("positional_encoding"),
+        probability_map=fields.map("probability_map"),
+        alpha=fields.alpha("alpha"),
+        pattern=fields.pattern("pattern"),
     )
 
 
@@ -169,6 +211,30 @@ class _Fields:
         value = self.data.get(name)
         if not isinstance(value, str) or value not in KINDS:
             raise self.fault(name, f"one of {', '.join(map(repr, KINDS))}")
+        return value
+
+    def map(self, name: str) -> str:
+        value = self.data.get(name, Config.probability_map)
+        if value not in SAVED_MAPS:
+            raise self.fault(name, f"one of {', '.join(map(repr, SAVED_MAPS))}")
+        return str(value)
+
+    def alpha(self, name: str) -> float | None:
+        is_wanted = self.data.get("probability_map") == "entmax"
+        value = self.data.get(name)
+        if is_wanted != isinstance(value, float) or (isinstance(value, float) and not 1 < value <= 16):
+            raise self.fault(name, "a number above 1 and at most 16 with an entmax, and not there without")
+        return value
+
+    def pattern(self, name: str) -> SparsityPattern | None:
+        if name not in self.data:
+            return None
+        try:
+            value = pattern_from_json(self.data[name])
+        except PatternError as error:
+            raise ModelFileError(f"{self.where}{name}: {error}") from error
+        if not isinstance(value, SparsityPattern):
+            raise self.fault(name, "the lists of an explicit pattern")
         return value
 
     def flag(self, name: str) -> bool:

@@ -3,6 +3,7 @@
 import math
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from safetensors.numpy import save
 from anyformer.errors import ModelFileError
 from anyformer.exports.config import KINDS, POSITIONS, Config, Shape, StageEntry, tensor_name
 from anyformer.networks.activations import Array
-from anyformer.networks.layers import BlockShape, Stage, weights
+from anyformer.networks.layers import AttentionStage, BlockShape, Stage, weights
 from anyformer.networks.network import Network
+from anyformer.networks.probability_maps import Weighting
 
 BYTES = 8
 # The library writes longer headers than this, but never reads them.
@@ -45,14 +47,15 @@ def tensor_bytes(network: Network) -> bytes:
 def read_network(path: Path, config: Config) -> Network:
     """Read the arrays that the config describes, and no others."""
     tensors = _read_tensors(path, config.shapes())
-    stages = tuple(_stage(k, entry, tensors) for k, entry in enumerate(config.stages))
+    stages = tuple(_stage(k, entry, tensors, config.weighting) for k, entry in enumerate(config.stages))
     shape = BlockShape(config.heads, config.head_size, config.hidden_size)
-    return Network(config.tokens, config.width, shape, stages, tensors.get(POSITIONS))
+    return Network(config.tokens, config.width, shape, stages, tensors.get(POSITIONS), config.pattern)
 
 
-def _stage(k: int, entry: StageEntry, tensors: Mapping[str, Any]) -> Stage:
+def _stage(k: int, entry: StageEntry, tensors: Mapping[str, Any], weighting: Weighting) -> Stage:
     kind = KINDS[entry.kind]
-    return kind(entry.name, **{name: tensors[tensor_name(k, name)] for name in kind.AXES})
+    made = kind(entry.name, **{name: tensors[tensor_name(k, name)] for name in kind.AXES})
+    return replace(made, weighting=weighting) if isinstance(made, AttentionStage) else made
 
 
 def _read_tensors(path: Path, shapes: Mapping[str, Shape]) -> dict[str, Array]:

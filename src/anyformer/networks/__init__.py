@@ -1,6 +1,6 @@
 """What a network is: layers, blocks and stages as frozen data, and the slow evaluation that defines their meaning."""
 
-from anyformer.networks.activations import Hardmax, PiecewiseLinear, ReLU, Softmax
+from anyformer.networks.activations import PiecewiseLinear, ReLU
 from anyformer.networks.evaluate import evaluate
 from anyformer.networks.layers import (
     AttentionLayer,
@@ -12,12 +12,14 @@ from anyformer.networks.layers import (
     Stage,
 )
 from anyformer.networks.network import Network
+from anyformer.networks.probability_maps import Entmax, Hardmax, Softmax, Sparsemax, check_probability_map
 
 __all__ = [
     "AttentionLayer",
     "AttentionStage",
     "Block",
     "BlockShape",
+    "Entmax",
     "FeedForwardLayer",
     "FeedForwardStage",
     "Hardmax",
@@ -25,6 +27,8 @@ __all__ = [
     "PiecewiseLinear",
     "ReLU",
     "Softmax",
+    "Sparsemax",
     "Stage",
+    "check_probability_map",
     "evaluate",
 ]

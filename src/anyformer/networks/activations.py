@@ -1,7 +1,7 @@
-"""What stands between two matrices: how scores become weights, and how hidden units respond.
+"""How hidden units respond.
 
-The *soft* class is `Softmax` and `ReLU`, what Transformers have. The *hard* class is `Hardmax` and `PiecewiseLinear`
-with at most three pieces, the proof's device. Each is a value; a stage holds one.
+`ReLU` is what Transformers have; `PiecewiseLinear` with at most three pieces is the proof's device, as `Hardmax` is
+among the probability maps. Each is a value; a stage holds one.
 """
 
 from collections.abc import Sequence
@@ -14,30 +14,6 @@ from numpy.typing import NDArray
 from anyformer.errors import NetworkError
 
 Array: TypeAlias = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Softmax:
-    """Weights proportional to exp(score)."""
-
-    def __call__(self, scores: Array) -> Array:
-        """Turn scores into weights along the last axis."""
-        with np.errstate(over="ignore", under="ignore"):  # a loser by more than float64 can say has weight 0
-            powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        total = powers[..., 0].copy()
-        for key in range(1, powers.shape[-1]):  # in this order, whatever the layout in memory
-            total += powers[..., key]
-        return np.asarray(powers / total[..., None])
-
-
-@dataclass(frozen=True)
-class Hardmax:
-    """All weight on the largest score; ties share it equally."""
-
-    def __call__(self, scores: Array) -> Array:
-        """Turn scores into weights along the last axis."""
-        winners = (scores == scores.max(axis=-1, keepdims=True)).astype(np.float64)
-        return np.asarray(winners / winners.sum(axis=-1, keepdims=True))
 
 
 @dataclass(frozen=True)
@@ -82,7 +58,6 @@ class PiecewiseLinear:
         return self.slopes[k] * t + self.intercepts[k]
 
 
-Weighting: TypeAlias = Softmax | Hardmax
 Activation: TypeAlias = ReLU | PiecewiseLinear
 
 

@@ -3,8 +3,10 @@
 import hashlib
 import json
 
-from anyformer.networks.layers import weights
+from anyformer.networks.layers import AttentionStage, weights
 from anyformer.networks.network import Network
+from anyformer.networks.probability_maps import Softmax
+from anyformer.patterns.description import to_json
 
 
 def digest(network: Network) -> str:
@@ -15,6 +17,7 @@ def digest(network: Network) -> str:
         "shape": [network.shape.heads, network.shape.head_size, network.shape.hidden_size],
         "stages": [[stage.name, stage.kind, len(stage)] for stage in network.stages],
         "positions": network.positional_encoding is not None,
+        **_sparse(network),
     }
     sha = hashlib.sha256(json.dumps(structure, sort_keys=True).encode())
     for stage in network.stages:
@@ -23,3 +26,10 @@ def digest(network: Network) -> str:
     if network.positional_encoding is not None:
         sha.update(network.positional_encoding.astype("<f8").tobytes())
     return sha.hexdigest()
+
+
+def _sparse(network: Network) -> dict[str, object]:
+    """The pattern and the probability maps, where they are not what every Transformer has."""
+    maps = [repr(stage.weighting) for stage in network.stages if isinstance(stage, AttentionStage)]
+    found: dict[str, object] = {} if set(maps) <= {repr(Softmax())} else {"maps": maps}
+    return found if network.pattern is None else found | {"pattern": to_json(network.pattern)}

@@ -13,7 +13,8 @@ from anyformer.errors import NetworkError
 from anyformer.networks.activations import Array
 from anyformer.networks.fused import fused
 from anyformer.networks.layers import AttentionLayer, FeedForwardLayer, Stage
-from anyformer.networks.network import Network
+from anyformer.networks.network import Network, View
+from anyformer.patterns.neighbours import Neighbours
 
 
 def evaluate(network: Network, x: ArrayLike) -> Array:
@@ -24,8 +25,8 @@ def evaluate(network: Network, x: ArrayLike) -> Array:
         (5, 3, 1)
     """
     state = add_positions(network, as_sequences(x, network.tokens, network.width))
-    for stage in network.stages:
-        state = apply_stage(stage, state)
+    for k, stage in enumerate(network.stages):
+        state = apply_stage(stage, state, network.views(k))
     return state + 0.0
 
 
@@ -48,22 +49,35 @@ def add_positions(network: Network, x: Array) -> Array:
     return x if network.positional_encoding is None else np.asarray(x + network.positional_encoding)
 
 
-def apply_stage(stage: Stage, x: Array) -> Array:
-    """Apply every layer of a stage."""
+def apply_stage(stage: Stage, x: Array, views: list[View] | None = None) -> Array:
+    """Apply every layer of a stage; attention with what each layer may look at, if that is not everything."""
     for k in range(len(stage)):
-        layer = stage[k]
-        x = apply_attention(layer, x) if isinstance(layer, AttentionLayer) else apply_feed_forward(layer, x)
+        layer, view = stage[k], None if views is None else views[k]
+        x = apply_attention(layer, x, view) if isinstance(layer, AttentionLayer) else apply_feed_forward(layer, x)
     return x
 
 
-def apply_attention(layer: AttentionLayer, x: Array) -> Array:
-    """X + Σ_i W_O^i (W_V^i X) weighting[(W_K^i X)ᵀ (W_Q^i X + b_Q^i)]."""
+def apply_attention(layer: AttentionLayer, x: Array, view: View = None) -> Array:
+    """X + Σ_i W_O^i (W_V^i X) weighting[(W_K^i X)ᵀ (W_Q^i X + b_Q^i)], over the keys in view."""
     mixed = np.zeros_like(x)
-    for W_Q, b_Q, W_K, W_V, W_O in zip(layer.W_Q, layer.b_Q, layer.W_K, layer.W_V, layer.W_O, strict=True):
+    for h, (W_Q, b_Q, W_K, W_V, W_O) in enumerate(
+        zip(layer.W_Q, layer.b_Q, layer.W_K, layer.W_V, layer.W_O, strict=True)
+    ):
         queries, keys, values = _times(W_Q, x) + b_Q, _times(W_K, x), _times(W_V, x)
-        weights = layer.weighting(_pairwise(queries, keys))
+        weights = _weights(layer, _pairwise(queries, keys), None if view is None else view[h % len(view)])
         mixed += _times(W_O, _pairwise(weights, values.swapaxes(-1, -2)))
     return np.asarray(x + mixed)
+
+
+def _weights(layer: AttentionLayer, scores: Array, seen: Neighbours | None) -> Array:
+    """The weights of all keys for every query; those out of view are no part of the map at all."""
+    if seen is None:
+        return layer.weighting(scores)
+    weights = np.zeros_like(scores)
+    for query in range(seen.tokens):
+        keys = seen.keys_of(query)
+        weights[..., query, keys] = layer.weighting(scores[..., query, keys])
+    return weights
 
 
 def _times(W: Array, x: Array) -> Array:

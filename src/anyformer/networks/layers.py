@@ -11,7 +11,8 @@ from typing import ClassVar
 import numpy as np
 
 from anyformer.errors import NetworkError
-from anyformer.networks.activations import Activation, Array, ReLU, Softmax, Weighting
+from anyformer.networks.activations import Activation, Array, ReLU
+from anyformer.networks.probability_maps import Softmax, Weighting
 
 
 @dataclass(frozen=True)

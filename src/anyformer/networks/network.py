@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from anyformer.errors import NetworkError
-from anyformer.networks.activations import Array, ReLU, Softmax
+from anyformer.networks.activations import Array, ReLU
 from anyformer.networks.layers import (
     AttentionLayer,
     AttentionStage,
@@ -19,17 +19,24 @@ from anyformer.networks.layers import (
     idle_feed_forward,
     layers,
 )
+from anyformer.networks.probability_maps import Hardmax
+from anyformer.patterns.neighbours import Neighbours
+from anyformer.patterns.pattern import SparsityPattern
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A Transformer on sequences of `tokens` columns of `width` numbers: positions, then the stages in order."""
+    """A Transformer on sequences of `tokens` columns of `width` numbers: positions, then the stages in order.
+
+    With a pattern, attention layer t of the whole network uses the pattern's layer t mod period.
+    """
 
     tokens: int
     width: int
     shape: BlockShape
     stages: tuple[Stage, ...]
     positional_encoding: Array | None = None
+    pattern: SparsityPattern | None = None
 
     def __post_init__(self) -> None:
         for stage in self.stages:
@@ -43,12 +50,26 @@ class Network:
                 )
             encoding.setflags(write=False)
             object.__setattr__(self, "positional_encoding", encoding)
+        if self.pattern is not None:
+            _check_pattern(self.pattern, self.tokens)
+
+    @property
+    def is_equivariant(self) -> bool:
+        """Whether nothing tells tokens apart but their content: permuting the input permutes the output."""
+        return self.positional_encoding is None and self.pattern is None
+
+    def views(self, stage: int) -> "list[View]":
+        """What each layer of an attention stage may look at."""
+        if self.pattern is None:
+            return [None] * len(self.stages[stage])
+        before = sum(len(one) for one in self.stages[:stage] if isinstance(one, AttentionStage))
+        return [self.pattern.layers[(before + k) % self.pattern.period] for k in range(len(self.stages[stage]))]
 
     @property
     def is_soft(self) -> bool:
-        """Whether only softmax and ReLU occur: a real Transformer."""
+        """Whether neither hardmax nor activations that jump occur: a real Transformer."""
         return all(
-            isinstance(stage.weighting, Softmax)
+            not isinstance(stage.weighting, Hardmax)
             if isinstance(stage, AttentionStage)
             else isinstance(stage.activation, ReLU)
             for stage in self.stages
@@ -92,6 +113,24 @@ class Network:
                 waiting = layer
         if waiting is not None:
             yield Block(waiting, idle_feed_forward(self.shape, self.width))
+
+
+# What a layer may look at: lists of neighbours, head h using list h mod their number; or everything.
+View = tuple[Neighbours, ...] | None
+
+
+def _check_pattern(pattern: SparsityPattern, tokens: int) -> None:
+    if pattern.tokens != tokens:
+        raise NetworkError(
+            f"the pattern must speak of the network's {tokens} tokens; it has {pattern.tokens}. Build it at that length"
+        )
+    for neighbours in pattern.lists():
+        if not neighbours.degrees.all():
+            blind = int(np.flatnonzero(neighbours.degrees == 0)[0])
+            raise NetworkError(
+                f"every token must look at one at least, or its weights add up to nothing; token {blind} has none. "
+                f"Add its self-loop."
+            )
 
 
 def _check_stage(stage: Stage, shape: BlockShape, width: int) -> None:

@@ -13,6 +13,8 @@ from anyformer.networks.activations import Array
 from anyformer.networks.layers import AttentionStage, FeedForwardStage
 from anyformer.networks.network import Network
 
+LONGEST_CYCLE = 64
+
 
 @dataclass(frozen=True)
 class Window:
@@ -57,10 +59,15 @@ def _threshold(stage: AttentionStage, layer: int, head: int) -> float | None:
     return -float(stage.b_Q[layer, head, 0]) / sharpness
 
 
+def _first_cycle(stage: AttentionStage) -> range:
+    """The first layers, of which one at least is at work: in a sparse network the others of a cycle are idle."""
+    return range(min(len(stage), LONGEST_CYCLE))
+
+
 def find_sweep(network: Network) -> int | None:
     """The index of the first stage whose layers have windows: the selective shifts."""
     for index, stage in enumerate(network.stages):
-        if isinstance(stage, AttentionStage) and len(stage) and window(stage, 0) is not None:
+        if isinstance(stage, AttentionStage) and any(window(stage, k) is not None for k in _first_cycle(stage)):
             return index
     return None
 
@@ -68,8 +75,9 @@ def find_sweep(network: Network) -> int | None:
 def find_average(network: Network) -> int | None:
     """The index of the first stage that pays all tokens the same attention."""
     for index, stage in enumerate(network.stages):
-        if isinstance(stage, AttentionStage) and len(stage) and _at_work(stage, 0):
-            return None if stage.W_K[0, _at_work(stage, 0)[0]].any() else index
+        working = [k for k in _first_cycle(stage) if _at_work(stage, k)] if isinstance(stage, AttentionStage) else []
+        if isinstance(stage, AttentionStage) and working:
+            return None if stage.W_K[working[0], _at_work(stage, working[0])[0]].any() else index
     return None
 
 
@@ -79,9 +87,10 @@ def code_of(network: Network) -> Code | None:
     if sweep is not None:
         stage = network.stages[sweep]
         assert isinstance(stage, AttentionStage)
-        first = window(stage, 0)
+        layer = next(k for k in _first_cycle(stage) if window(stage, k) is not None)
+        first = window(stage, layer)
         assert first is not None
-        return Code(tuple(stage.W_K[0, _at_work(stage, 0)[0], 0].tolist()), first.upper - first.lower)
+        return Code(tuple(stage.W_K[layer, _at_work(stage, layer)[0], 0].tolist()), first.upper - first.lower)
     unit = _dropped(network)
     if average is None or unit is None:
         return None

@@ -14,12 +14,14 @@ from rich.text import Text
 
 from anyformer.certificates.bound import TIGHTNESS
 from anyformer.certificates.checker import Verdict
-from anyformer.construction.limits import MAX_LAYERS
+from anyformer.construction.limits import MAX_LAYERS, Pattern
 from anyformer.construction.plans import Plan
-from anyformer.construction.select import AUTO, METHODS, plan
+from anyformer.construction.select import AUTO, SOFTMAX, SPARSE, methods_for, plan
 from anyformer.errors import CertificateError, PlanError
 from anyformer.model import Model, construct
+from anyformer.networks.probability_maps import Weighting
 from anyformer.reports.plans import asked as asked_line
+from anyformer.reports.plans import connections_of
 from anyformer.reports.terminal import count, duration, facts, heading, number, visible
 from anyformer.targets.checks import check_target
 from anyformer.targets.target import Symmetry, Target
@@ -39,6 +41,13 @@ class Asked:
     hidden_size: int = 4
     tightness: float = TIGHTNESS
     patience: float = PATIENCE
+    pattern: Pattern | None = None
+    """What the sparse methods use; the dense ones do without."""
+    probability_map: Weighting = SOFTMAX
+
+    def pattern_for(self, method: str) -> Pattern | None:
+        """The pattern, if the method takes one."""
+        return self.pattern if method in (AUTO, *SPARSE) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +65,17 @@ class Attempt:
 def attempt(asked: Asked, tolerance: float, method: str = AUTO, progress: Progress | None = None) -> Attempt:
     """Plan, and build and prove if that is not expected to take longer than one is patient for."""
     try:
-        planned = plan(asked.target, tolerance, asked.p, method, asked.max_layers, asked.hidden_size)
+        pattern = asked.pattern_for(method)
+        planned = plan(
+            asked.target,
+            tolerance,
+            asked.p,
+            method,
+            asked.max_layers,
+            asked.hidden_size,
+            pattern,
+            asked.probability_map,
+        )
         if planned.expected_seconds > asked.patience:
             wait = f"not built: about {duration(planned.expected_seconds)} expected"
             return Attempt(planned.method, planned, skipped=wait)
@@ -70,6 +89,8 @@ def attempt(asked: Asked, tolerance: float, method: str = AUTO, progress: Progre
             asked.hidden_size,
             asked.tightness,
             progress,
+            pattern,
+            asked.probability_map,
         )
     except (PlanError, CertificateError) as error:
         return Attempt(method, refused=str(error))
@@ -85,6 +106,8 @@ class ComparisonRow:
     cells_per_axis: tuple[int, ...] | None = None
     layers: int | None = None
     attention_layers: int | None = None
+    connections: int | None = None
+    """Pairs of tokens that a layer connects, in the layer that has most."""
     parameters: int | None = None
     id_bits: int | None = None
     certified_error: float | None = None
@@ -109,12 +132,14 @@ def compare(
     target: Target,
     tolerance: float,
     p: float = 2.0,
-    methods: Sequence[str] = tuple(METHODS),
+    methods: Sequence[str] | None = None,
     max_layers: int = MAX_LAYERS,
     hidden_size: int = 4,
     tightness: float = TIGHTNESS,
     patience: float = PATIENCE,
     progress: Progress | None = None,
+    pattern: Pattern | None = None,
+    probability_map: Weighting = SOFTMAX,
 ) -> tuple[ComparisonRow, ...]:
     """Build a target with every method, prove each network and verify it anew.
 
@@ -122,12 +147,14 @@ def compare(
         target: what to approximate.
         tolerance: the ε of d_p(f, g) <= ε.
         p: the exponent of the error, 1 <= p < ∞.
-        methods: names of methods, keys of `METHODS`.
+        methods: names of methods, keys of `METHODS`; all that apply if none are named.
         max_layers: refuse to build above this many layers.
         hidden_size: hidden units a layer, at least 4.
         tightness: how close the proof is to bring its bound to the truth.
         patience: skip a method that is expected to take more seconds than this.
         progress: told (done, of) while a proof is under way.
+        pattern: who may look at whom, for the sparse methods.
+        probability_map: how scores become weights.
 
     Returns:
         A row per method, in the order asked for.
@@ -136,7 +163,9 @@ def compare(
         `[row.layers for row in compare(targets.mean_scale(tokens=2), tolerance=0.3)]`
     """
     check_target(target)
-    asked = Asked(target, p, max_layers, hidden_size, tightness, patience)
+    asked = Asked(target, p, max_layers, hidden_size, tightness, patience, pattern, probability_map)
+    if methods is None:
+        methods = methods_for(None) + (methods_for(pattern) if pattern is not None else [])
     return tuple(_row(attempt(asked, tolerance, method, progress), progress) for method in methods)
 
 
@@ -167,6 +196,7 @@ def _planned_row(method: str, planned: Plan) -> ComparisonRow:
         cells_per_axis=tuple(planned.lattice.counts),
         layers=planned.layers,
         attention_layers=planned.attention_layers,
+        connections=connections_of(planned),
         parameters=planned.parameters,
         id_bits=planned.id_bits,
     )
@@ -217,7 +247,7 @@ def asked_data(target: Target, p: float) -> dict[str, Any]:
 
 
 HEADS = (
-    *("method", "cells\nper\naxis", "layers", "atten-\ntion", "para-\nmeters", "id\nbits"),
+    *("method", "cells\nper\naxis", "layers", "atten-\ntion", "links\na\nlayer", "para-\nmeters", "id\nbits"),
     *("certi-\nfied", "mea-\nsured", "build\n(s)", "verify\n(s)"),
 )
 
@@ -246,7 +276,7 @@ def _cells(row: ComparisonRow) -> tuple[str, ...]:
     return (
         row.method,
         axes(row.cells_per_axis),
-        *map(whole, (row.layers, row.attention_layers, row.parameters, row.id_bits)),
+        *map(whole, (row.layers, row.attention_layers, row.connections, row.parameters, row.id_bits)),
         _status(row),
         error(row.measured_error),
         seconds(row.build_seconds),

@@ -80,6 +80,7 @@ def _network_data(network: Network) -> dict[str, Any]:
         "tokens": network.tokens,
         "width": network.width,
         "positions": network.positional_encoding is not None,
+        "connections": None if network.pattern is None else [seen.connections for seen in network.pattern.seen],
         "block_shape": [network.shape.heads, network.shape.head_size, network.shape.hidden_size],
         "layers": network.layer_count,
         "attention_layers": network.attention_layer_count,
@@ -129,7 +130,17 @@ def _size_facts(model: Model) -> list[tuple[str, str]]:
         ("method", str(made.get("method", "not stated"))),
         ("block", f"{shape.heads} heads of size {shape.head_size}, {shape.hidden_size} hidden units"),
         ("layers", f"{count(network.layer_count)}, of which {count(network.attention_layer_count)} attention"),
+        *_sparse_facts(model),
         ("parameters", count(network.parameter_count)),
         ("cells per axis", " × ".join(map(count, model.certificate.grid.cells_per_axis))),
         ("context ids", f"of {made.get('id_bits', 'an unknown number of')} bits"),
     ]
+
+
+def _sparse_facts(model: Model) -> list[tuple[str, str]]:
+    pattern = model.network.pattern
+    if pattern is None:
+        return []
+    links = " and ".join(count(seen.connections) for seen in pattern.seen)
+    stated = str(model.certificate.construction.get("pattern", "explicit pattern"))
+    return [("pattern", f"{stated}, {links} connections a layer")]

@@ -6,6 +6,8 @@ from typing import Any
 from rich.console import Group, RenderableType
 
 from anyformer.construction.plans import Plan
+from anyformer.construction.sparse import pattern_at
+from anyformer.patterns.description import in_short
 from anyformer.reports.stages import KINDS, purpose
 from anyformer.reports.terminal import count, duration, error_size, facts, heading, number, size, table
 
@@ -27,6 +29,9 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "cells": plan.cells,
         "layers": plan.layers,
         "attention_layers": plan.attention_layers,
+        "connections_a_layer": connections_of(plan),
+        "pattern": None if plan.pattern is None else in_short(plan.pattern),
+        "probability_map": repr(plan.weighting),
         "stages": [asdict(stage) for stage in plan.stages],
         "parameters": plan.parameters,
         "ids": plan.ids,
@@ -50,6 +55,7 @@ def plan_view(plan: Plan) -> RenderableType:
             ("cells per axis", " × ".join(map(count, lattice.counts))),
             ("cells", count(plan.cells)),
             ("layers", f"{count(plan.layers)}, of which {count(plan.attention_layers)} attention"),
+            *_sparse_facts(plan),
             ("parameters", count(plan.parameters)),
             ("context ids", f"{count(plan.ids)} of {plan.id_bits} bits"),
             ("on disk", size(plan.bytes_on_disk)),
@@ -66,6 +72,22 @@ def plan_view(plan: Plan) -> RenderableType:
         table(("stage", "kind", "layers", "what it does"), stages, wrapping=("what it does",), right=("layers",)),
         _error_view(plan),
     )
+
+
+def _sparse_facts(plan: Plan) -> list[tuple[str, str]]:
+    if plan.pattern is None:
+        return []
+    return [
+        ("pattern", f"{in_short(plan.pattern)}, {count(connections_of(plan))} connections a layer"),
+        ("weights by", repr(plan.weighting)),
+    ]
+
+
+def connections_of(plan: Plan) -> int:
+    """Pairs of tokens that an attention layer connects, in the layer that has most."""
+    if plan.pattern is None:
+        return plan.lattice.tokens**2
+    return max(seen.connections for seen in pattern_at(plan.pattern, plan.lattice.tokens).seen)
 
 
 def asked(name: str, tokens: int, width: int, has_positions: bool) -> str:

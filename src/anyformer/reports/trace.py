@@ -106,7 +106,7 @@ def _stages(network: Network, state: Array) -> tuple[StageTrace, ...]:
     traced = []
     with np.errstate(all="ignore"):  # what overflows is reported below, once
         for index, stage in enumerate(network.stages):
-            state, moves = walk(stage, state)
+            state, moves = walk(stage, state, network.views(index))
             if not np.isfinite(state).all():
                 raise NetworkError(
                     f"the values must stay finite; after stage {stage.name!r} they are {state.tolist()}. "

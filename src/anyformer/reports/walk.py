@@ -7,6 +7,7 @@ import numpy as np
 from anyformer.networks.activations import Array
 from anyformer.networks.evaluate import apply_attention, apply_feed_forward
 from anyformer.networks.layers import AttentionStage, FeedForwardStage, Stage
+from anyformer.networks.network import View
 from anyformer.networks.runs import Run, runs
 from anyformer.reports.codes import Window, window
 
@@ -24,15 +25,15 @@ class Move:
     window: Window | None = None
 
 
-def walk(stage: Stage, state: Array) -> tuple[Array, tuple[Move, ...]]:
+def walk(stage: Stage, state: Array, views: list[View]) -> tuple[Array, tuple[Move, ...]]:
     """The sequence after a stage, to the same bits as `runtime.run` gives, and every move on the way."""
-    return _attend(stage, state) if isinstance(stage, AttentionStage) else _feed(stage, state)
+    return _attend(stage, state, views) if isinstance(stage, AttentionStage) else _feed(stage, state)
 
 
-def _attend(stage: AttentionStage, state: Array) -> tuple[Array, tuple[Move, ...]]:
+def _attend(stage: AttentionStage, state: Array, views: list[View]) -> tuple[Array, tuple[Move, ...]]:
     moves: list[Move] = []
     for layer in range(len(stage)):
-        after = apply_attention(stage[layer], state[None])[0]
+        after = apply_attention(stage[layer], state[None], views[layer])[0]
         moved = np.flatnonzero((after != state).any(axis=1)).tolist()
         seen = window(stage, layer) if moved else None
         moves += [Move(layer, token, _column(state, token), _column(after, token), seen) for token in moved]

@@ -9,36 +9,53 @@ import numpy as np
 
 from anyformer.networks.activations import Array
 from anyformer.networks.layers import AttentionLayer, AttentionStage
+from anyformer.networks.network import View
+from anyformer.patterns.neighbours import Neighbours
 
 
-def attend(stage: AttentionStage) -> Callable[[Array, int], None]:
-    """Prepare a stage: layers as they are, less the heads that return nothing."""
-    layers = [(stage[k], np.flatnonzero(stage.W_O[k].any(axis=(1, 2))).tolist()) for k in range(len(stage))]
+def attend(stage: AttentionStage, views: list[View]) -> Callable[[Array, int], None]:
+    """Prepare a stage: layers with what they may look at, less the heads that return nothing."""
+    layers = [
+        (stage[k], np.flatnonzero(stage.W_O[k].any(axis=(1, 2))).tolist(), view)
+        for k, view in enumerate(views)
+        if stage.W_O[k].any()
+    ]
 
     def step(state: Array, tokens: int) -> None:
         # Padding makes up whole sequences too, as far as it goes: they are computed and never read.
         count = state.shape[1] // tokens
         x = [row[: count * tokens].reshape(count, tokens) for row in state]
         with np.errstate(all="ignore"):
-            for layer, heads in layers:
-                _apply(layer, heads, x)
+            for layer, heads, view in layers:
+                _apply(layer, heads, view, x)
 
     return step
 
 
-def _apply(layer: AttentionLayer, heads: list[int], x: list[Array]) -> None:
+def _apply(layer: AttentionLayer, heads: list[int], view: View, x: list[Array]) -> None:
     """Add what the heads return to the rows x, each of shape (sequences, tokens)."""
     mixed = [np.zeros_like(row) for row in x]
     for h in heads:
         queries = [_combined(w, x) + b for w, b in zip(layer.W_Q[h], layer.b_Q[h], strict=True)]
         keys = [_combined(w, x) for w in layer.W_K[h]]
         values = [_combined(w, x) for w in layer.W_V[h]]
-        weights = layer.weighting(_scores(queries, keys))
+        weights = _weights(layer, _scores(queries, keys), None if view is None else view[h % len(view)])
         outputs = [_mixed(weights, value) for value in values]
         for row, w in zip(mixed, layer.W_O[h], strict=True):
             row += _combined(w, outputs)
     for row, addition in zip(x, mixed, strict=True):
         row += addition
+
+
+def _weights(layer: AttentionLayer, scores: Array, seen: Neighbours | None) -> Array:
+    """Weights of the keys in view; the others have none. The keys stay outermost in memory."""
+    if seen is None:
+        return layer.weighting(scores)
+    weights = np.zeros_like(scores)
+    for query in range(seen.tokens):
+        keys = seen.keys_of(query)
+        weights[:, query, keys] = layer.weighting(scores[:, query, keys])
+    return weights
 
 
 def _combined(w: Array, rows: list[Array]) -> Array:

@@ -117,7 +117,7 @@ def _checked(network: Network, x: ArrayLike) -> Array:
         where = int(np.argwhere(~np.isfinite(sequences))[0][0])
         raise NetworkError(f"sequences must be finite; batch element {where} is {sequences[where].tolist()}")
     if not network.is_soft:
-        raise NetworkError("only softmax and ReLU networks are run fast; use networks.evaluate for hard ones")
+        raise NetworkError("only networks without hardmax and jumps are run fast; use networks.evaluate for hard ones")
     return sequences
 
 
@@ -144,7 +144,10 @@ def _prepare(network: Network, layers: Layers, engine: Engine) -> _Prepared:
         # Only the module that is asked for is imported: Numba is optional, and takes a while.
         by = import_module(f"anyformer.runtime.{_MODULES[engine]}")
         feed = by.feed_all if layers is Layers.ALL else by.feed_awake
-        steps = [attend(stage) if isinstance(stage, AttentionStage) else feed(stage) for stage in network.stages]
+        steps = [
+            attend(stage, network.views(k)) if isinstance(stage, AttentionStage) else feed(stage)
+            for k, stage in enumerate(network.stages)
+        ]
         known[layers, engine] = _Prepared(steps, by.multiple_of_tokens(network.width))
     return known[layers, engine]
 

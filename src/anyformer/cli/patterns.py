@@ -1,0 +1,57 @@
+"""`pattern list`, `pattern check` and `pattern draw`: who may look at whom, and whether that suffices."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from anyformer.cli.failures import CHECK_FAILED
+from anyformer.cli.output import Json, emit
+
+app = typer.Typer(help="Sparsity patterns: the catalogue, the universality checker, pictures.", no_args_is_help=True)
+
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="A pattern of the catalogue, with options: strided, strided:stride=4.")
+]
+Tokens = Annotated[int, typer.Option(help="The length of the sequences.")]
+
+
+@app.command("list")
+def list_patterns(json: Json = False) -> None:
+    """List the catalogue."""
+    from anyformer.reports.patterns import catalogue_data, catalogue_view
+
+    emit(json, catalogue_data(), catalogue_view())
+
+
+@app.command()
+def check(
+    name: Name,
+    tokens: Tokens,
+    seconds: Annotated[float, typer.Option(help="How long the solver may look for a path.")] = 10.0,
+    json: Json = False,
+) -> None:
+    """Is a Transformer with this pattern a universal approximator? Exit code 0 only if some theorem says so."""
+    from anyformer.patterns import check_universality, parse
+    from anyformer.reports.patterns import universality_view
+
+    report = check_universality(parse(name), tokens, seconds)
+    emit(json, report.to_json(), universality_view(report))
+    if not report.is_universal:
+        raise typer.Exit(CHECK_FAILED)
+
+
+@app.command()
+def draw(
+    name: Name,
+    tokens: Tokens,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="A picture: .svg, .png or .pdf.")],
+    json: Json = False,
+) -> None:
+    """Draw who sees whom in each layer, after how many hops, and the path γ."""
+    from anyformer.patterns import draw as draw_pattern
+    from anyformer.patterns import parse
+    from anyformer.reports.terminal import paragraph
+
+    place = draw_pattern(parse(name), output, tokens)
+    emit(json, {"pattern": name, "tokens": tokens, "output": str(place)}, paragraph(f"drawn to {place}"))

@@ -1,0 +1,134 @@
+"""A pattern as a picture: who sees whom in each layer, after how many hops, and γ as a path."""
+
+import importlib
+import os
+import secrets
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from anyformer.patterns.answers import TokenPath
+from anyformer.patterns.errors import PatternError
+from anyformer.patterns.family import PatternFamily
+from anyformer.patterns.hops import first_hops
+from anyformer.patterns.neighbours import Neighbours
+from anyformer.patterns.pattern import SparsityPattern
+from anyformer.patterns.universality import check_universality
+
+SUFFIXES = (".svg", ".png", ".pdf")
+MOST_TOKENS = 256
+_MOST_LAYERS = 4
+_PANEL, _DOTS_PER_INCH = 3.2, 120
+# Okabe and Ito's blue and orange: told apart by everybody, and in grey.
+_BLUE, _ORANGE = "#0072B2", "#D55E00"
+
+
+def draw(pattern: PatternFamily | SparsityPattern, place: str | Path, tokens: int | None = None) -> Path:
+    """Draw a pattern into a .svg, .png or .pdf file, which is replaced in one step or not at all.
+
+    Args:
+        pattern: a family, or a pattern of one length.
+        place: the file; its suffix says which format.
+        tokens: the length, at most 256; not needed with a pattern of one length.
+
+    Returns:
+        The place.
+    """
+    place = Path(place)
+    if place.suffix.lower() not in SUFFIXES:
+        raise PatternError(f"a picture must end in one of {', '.join(SUFFIXES)}; got {place.name!r}.")
+    drawn = picture(pattern, tokens)
+    part = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
+    try:
+        with part.open("xb") as file:
+            drawn.savefig(file, format=place.suffix.lower()[1:], dpi=_DOTS_PER_INCH)
+        os.replace(part, place)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    return place
+
+
+def picture(pattern: PatternFamily | SparsityPattern, tokens: int | None = None) -> Any:
+    """A Matplotlib figure: a panel for each of the first layers, one for the hops, one for γ."""
+    figures = _require_matplotlib("matplotlib.figure")
+    report = check_universality(pattern, tokens)
+    if report.tokens > MOST_TOKENS:
+        raise PatternError(
+            f"a picture must have at most {MOST_TOKENS} tokens; got {report.tokens}. Draw a shorter one."
+        )
+    built = pattern if isinstance(pattern, SparsityPattern) else pattern.at(report.tokens)
+    layers = built.seen[:_MOST_LAYERS]
+    figure = figures.Figure(figsize=(_PANEL * (len(layers) + 2) + 0.6, _PANEL + 0.75), layout="constrained")
+    figure.suptitle(f"{report.pattern}, {report.tokens} tokens\n{report.verdict.value}", fontsize=10)
+    panels = figure.subplots(1, len(layers) + 2)
+    for index, (panel, seen) in enumerate(zip(panels, layers, strict=False)):
+        _draw_layer(panel, seen, f"layer {index + 1} of {built.period}: who sees whom")
+    _draw_hops(figure, panels[-2], built, report.reach.hops)
+    _draw_path(panels[-1], report.tokens, report.path)
+    return figure
+
+
+def _draw_layer(panel: Any, seen: Neighbours, title: str) -> None:
+    from matplotlib.colors import ListedColormap
+
+    dense = np.zeros((seen.tokens, seen.tokens))
+    dense[seen.queries(), seen.indices] = 1
+    panel.imshow(dense, cmap=ListedColormap(["white", _BLUE]), vmin=0, vmax=1, interpolation="nearest")
+    _label(panel, seen.tokens, title, "key: is looked at", "query: looks")
+
+
+def _draw_hops(figure: Any, panel: Any, pattern: SparsityPattern, hops: int | None) -> None:
+    """After how many layers an output first depends on an input; white where it does not."""
+    first = first_hops(pattern, hops or 2 * pattern.period * pattern.tokens)
+    largest = max(1, int(first.max()))
+    colours = (
+        _require_matplotlib("matplotlib").colormaps["viridis_r"].resampled(min(largest, 256)).with_extremes(bad="white")
+    )
+    shown = np.ma.masked_equal(first, 0)
+    image = panel.imshow(shown, cmap=colours, vmin=0.5, vmax=largest + 0.5, interpolation="nearest")
+    ticks = sorted({1, largest, *np.linspace(1, largest, min(largest, 6)).round().astype(int).tolist()})
+    figure.colorbar(image, ax=panel, shrink=0.75, ticks=ticks).ax.tick_params(labelsize=8)
+    title = f"layers until seen, at most {hops}" if hops else "layers until seen; white: never"
+    _label(panel, pattern.tokens, title, "input", "output")
+
+
+def _draw_path(panel: Any, tokens: int, path: TokenPath) -> None:
+    """The tokens on a circle, from the top clockwise; γ from the full orange dot to the empty one, or why not."""
+    angles = np.pi / 2 - 2 * np.pi * np.arange(tokens) / tokens
+    x, y = np.cos(angles), np.sin(angles)
+    panel.set(xlim=(-1.25, 1.25), ylim=(-1.25, 1.25), aspect="equal", xticks=[], yticks=[])
+    for side in panel.spines.values():
+        side.set_visible(False)
+    panel.set_title("path γ: each sees the one before" if path.gamma else f"path γ: {path.answer.value}", fontsize=9)
+    if path.gamma is None:
+        panel.set_xlabel("\n".join(textwrap.wrap(str(path.witness or path.reason), 46)[:4]), fontsize=8)
+    else:
+        order = list(path.gamma)
+        panel.plot(x[order], y[order], color=_ORANGE, linewidth=1, zorder=1)
+        for end, inside in ((order[-1], "white"), (order[0], _ORANGE)):
+            panel.plot(x[end], y[end], "o", color=_ORANGE, markerfacecolor=inside, markersize=9, zorder=1.5)
+    panel.scatter(x, y, s=max(2, 400 / tokens), color=_BLUE, zorder=2)
+    if tokens <= 32:
+        for token in range(tokens):
+            panel.text(1.15 * x[token], 1.15 * y[token], str(token), ha="center", va="center", fontsize=7)
+
+
+def _label(panel: Any, tokens: int, title: str, across: str, down: str) -> None:
+    ticks = np.unique(np.linspace(0, tokens - 1, min(tokens, 5)).round().astype(int))
+    panel.set(xticks=ticks, yticks=ticks)
+    panel.tick_params(labelsize=8)
+    panel.set_title(title, fontsize=9)
+    panel.set_xlabel(across, fontsize=8)
+    panel.set_ylabel(down, fontsize=8)
+
+
+def _require_matplotlib(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as missing:
+        raise ImportError(
+            f"pictures need Matplotlib, which cannot be imported ({missing}). Install it: pip install anyformer[plots]"
+        ) from missing

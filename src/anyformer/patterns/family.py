@@ -1,0 +1,32 @@
+"""A pattern for every length."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from anyformer.patterns.neighbours import Indices
+from anyformer.patterns.pattern import SparsityPattern
+
+
+class PatternFamily(ABC):
+    """A value that describes a pattern whatever the length; `at` builds it. Subclass it for your own.
+
+    >>> import anyformer.patterns as patterns
+    >>> class Backwards(patterns.PatternFamily):
+    ...     def at(self, tokens):
+    ...         return patterns.from_edges([(k, tokens - 1 - k) for k in range(tokens)], tokens)
+    >>> patterns.check_pattern(Backwards())
+    """
+
+    @abstractmethod
+    def at(self, tokens: int) -> SparsityPattern:
+        """The pattern of sequences of this length, the same at every call."""
+
+    def path(self, tokens: int) -> Indices | None:
+        """The paper's γ if one is known: γ(i+1) sees γ(i) in some layer. Whoever uses it checks it first."""
+        return None
+
+
+def in_order(tokens: int) -> Indices:
+    """The tokens from first to last: γ wherever every token sees the one before it."""
+    return np.arange(tokens, dtype=np.int64)

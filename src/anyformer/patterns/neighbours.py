@@ -1,0 +1,187 @@
+"""Who may look at whom in one head of one layer: a sorted list of keys for every query, in CSR form."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from typing import TypeAlias, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from anyformer.patterns.errors import PatternError
+
+Indices: TypeAlias = NDArray[np.int64]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """Query k may look at the keys `indices[indptr[k]:indptr[k + 1]]`, sorted, each once.
+
+    >>> Neighbours([0, 1, 3], [0, 0, 1]).keys_of(1).tolist()
+    [0, 1]
+    """
+
+    indptr: Indices  # (tokens + 1,)
+    indices: Indices  # (connections,)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "indptr", _frozen("indptr", self.indptr))
+        object.__setattr__(self, "indices", _frozen("indices", self.indices))
+        _check(self.indptr, self.indices)
+
+    @property
+    def tokens(self) -> int:
+        """The length of the sequences."""
+        return len(self.indptr) - 1
+
+    @property
+    def connections(self) -> int:
+        """How many pairs (query, key) there are."""
+        return len(self.indices)
+
+    @property
+    def degrees(self) -> Indices:
+        """How many keys every query sees, shape (tokens,)."""
+        return np.diff(self.indptr)
+
+    def keys_of(self, query: int) -> Indices:
+        """What this query may look at."""
+        return self.indices[self.indptr[query] : self.indptr[query + 1]]
+
+    def queries(self) -> Indices:
+        """The query of every entry of `indices`, shape (connections,)."""
+        return np.repeat(np.arange(self.tokens), self.degrees)
+
+    def sees(self, queries: Indices, keys: Indices) -> NDArray[np.bool_]:
+        """Whether `queries[i]` sees `keys[i]`, by bisection in the rows: no array of all connections is made.
+
+        >>> Neighbours([0, 1, 3], [0, 0, 1]).sees([0, 1], [1, 1]).tolist()
+        [False, True]
+        """
+        if not self.connections:
+            return np.zeros(len(queries), dtype=np.bool_)
+        low, end = self.indptr[queries], self.indptr[np.add(queries, 1)]
+        high = end
+        for _ in range(int(self.degrees.max()).bit_length()):
+            middle = (low + high) // 2
+            below = (self.indices.take(middle, mode="clip") < keys) & (middle < high)
+            low, high = np.where(below, middle + 1, low), np.where(below, high, middle)
+        return np.asarray((low < end) & (self.indices.take(low, mode="clip") == keys))
+
+    def loops(self) -> NDArray[np.bool_]:
+        """Which tokens see themselves, shape (tokens,)."""
+        return self.sees(np.arange(self.tokens), np.arange(self.tokens))
+
+    def transposed(self) -> "Neighbours":
+        """Queries and keys exchanged: who is seen by whom."""
+        order = np.argsort(self.indices, kind="stable")
+        return Neighbours(_pointers(self.indices, self.tokens), self.queries()[order])
+
+    def kept(self, keep: NDArray[np.bool_]) -> "Neighbours":
+        """Only the entries of `indices` where `keep`, shape (connections,), is true."""
+        return Neighbours(_pointers(self.queries()[keep], self.tokens), self.indices[keep])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Neighbours):
+            return NotImplemented
+        return np.array_equal(self.indptr, other.indptr) and np.array_equal(self.indices, other.indices)
+
+    def __hash__(self) -> int:
+        return hash((self.tokens, self.connections))
+
+    def __repr__(self) -> str:
+        return f"Neighbours(tokens={self.tokens}, connections={self.connections})"
+
+
+def from_pairs(tokens: int, queries: ArrayLike, keys: ArrayLike) -> Neighbours:
+    """The list in which `queries[i]` may look at `keys[i]`, in any order, repeated or not.
+
+    >>> from_pairs(2, [1, 0, 1], [0, 0, 0]).degrees.tolist()
+    [1, 1]
+    """
+    rows, columns = (np.asarray(each, dtype=np.int64).ravel() for each in (queries, keys))
+    for name, each in (("queries", rows), ("keys", columns)):
+        if len(each) and not (each.min() >= 0 and each.max() < tokens):
+            bad = each[(each < 0) | (each >= tokens)][0]
+            raise PatternError(f"{name} must be tokens 0 to {tokens - 1}; got {bad}. Count tokens from 0.")
+    return _from_codes(tokens, rows * tokens + columns)
+
+
+def united(lists: Iterable[Neighbours]) -> Neighbours:
+    """Each query sees what it sees in any of the lists."""
+    return reduce(_or, lists)
+
+
+def common(lists: Iterable[Neighbours]) -> Neighbours:
+    """Each query sees what it sees in all of the lists."""
+    return reduce(_and, lists)
+
+
+def everybody(tokens: int) -> Neighbours:
+    """Everybody sees everybody."""
+    keys = np.tile(np.arange(tokens, dtype=np.int64), tokens)
+    keys.setflags(write=False)  # spares a copy
+    return Neighbours(np.arange(tokens + 1, dtype=np.int64) * tokens, keys)
+
+
+def each_once(values: Indices) -> Indices:
+    """The values sorted, each once; several times as fast as np.unique, which hashes integers first."""
+    ordered = np.sort(values)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
+
+
+def _or(one: Neighbours, other: Neighbours) -> Neighbours:
+    # The same object twice is the common case: layers of a pattern repeated over a longer period.
+    return one if one is other else _from_codes(one.tokens, np.concatenate([_codes(one), _codes(other)]))
+
+
+def _and(one: Neighbours, other: Neighbours) -> Neighbours:
+    return one if one is other else one.kept(np.isin(_codes(one), _codes(other), assume_unique=True))
+
+
+def _codes(neighbours: Neighbours) -> Indices:
+    return neighbours.queries() * neighbours.tokens + neighbours.indices
+
+
+def _from_codes(tokens: int, codes: Indices) -> Neighbours:
+    if not (codes[1:] > codes[:-1]).all():
+        codes = each_once(codes)
+    return Neighbours(_pointers(codes // tokens, tokens), codes % tokens)
+
+
+def _pointers(rows: Indices, tokens: int) -> Indices:
+    return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=tokens))])
+
+
+def _frozen(name: str, values: ArrayLike) -> Indices:
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise PatternError(
+            f"{name} must be one axis of integers; got shape {array.shape} of {array.dtype}. Give CSR arrays."
+        )
+    # Only an array that somebody could still write to is copied: that of `full` has n² entries.
+    array = array.astype(np.int64, copy=array.flags.writeable)
+    array.setflags(write=False)
+    return array
+
+
+def _check(indptr: Indices, indices: Indices) -> None:
+    tokens = len(indptr) - 1
+    if tokens < 1 or indptr[0] != 0 or indptr[-1] != len(indices) or (indptr[1:] < indptr[:-1]).any():
+        raise PatternError(
+            f"indptr must hold tokens + 1 numbers that rise from 0 to len(indices) = {len(indices)}; got"
+            f" {len(indptr)} of them. Build the list with from_pairs."
+        )
+    if len(indices) and not (indices.min() >= 0 and indices.max() < tokens):
+        raise PatternError(f"keys must be tokens 0 to {tokens - 1}; got {indices.min()} to {indices.max()}.")
+    rising = indices[1:] > indices[:-1]
+    starts = indptr[(indptr > 0) & (indptr < len(indices))]
+    rising[starts - 1] = True  # from the last key of one query to the first of the next anything may happen
+    if not rising.all():
+        query = int(np.searchsorted(indptr, int(np.argmin(rising)), side="right")) - 1
+        raise PatternError(f"the keys of query {query} must rise, each once; got {_shown(indptr, indices, query)}.")
+
+
+def _shown(indptr: Indices, indices: Indices, query: int) -> list[int]:
+    return [int(key) for key in indices[indptr[query] : indptr[query + 1]][:20]]

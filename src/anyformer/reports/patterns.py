@@ -1,0 +1,41 @@
+"""The catalogue of patterns and the universality checker's report, as data and as text."""
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+
+from anyformer.patterns.catalogue import descriptions
+from anyformer.patterns.report import UniversalityReport
+from anyformer.reports.terminal import count, facts, heading, paragraph, table
+
+
+def catalogue_data() -> dict[str, Any]:
+    """The catalogue as a JSON object."""
+    return {"patterns": [{"name": name, "is": what} for name, what in descriptions().items()]}
+
+
+def catalogue_view() -> RenderableType:
+    """The catalogue as text."""
+    return table(("pattern", "who sees whom"), list(descriptions().items()), wrapping=("who sees whom",))
+
+
+def universality_view(report: UniversalityReport) -> RenderableType:
+    """The checker's report as text: the verdict, then every condition with its witness."""
+    links = " and ".join(map(count, report.connections))
+    growth = "" if report.growth is None else f", growing as {report.growth}"
+    rows = [
+        ("1. self-loops", str(report.self_loops)),
+        ("2. path γ", str(report.path)),
+        ("3. reach", str(report.reach)),
+        *([("star", str(report.relay))] if report.relay else []),
+        ("connections", f"{links} a layer{growth}"),
+        *([("repair", f"to meet Assumption 1: {report.repair}")] if report.repair.connections else []),
+        *([("γ", _shown(report.path.gamma))] if report.path.gamma else []),
+    ]
+    return Group(
+        heading(f"{report.pattern}, {count(report.tokens)} tokens"), paragraph(report.verdict.value), facts(rows)
+    )
+
+
+def _shown(gamma: tuple[int, ...], most: int = 16) -> str:
+    return " → ".join(map(str, gamma[:most])) + (" → …" if len(gamma) > most else "")
