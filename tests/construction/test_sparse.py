@@ -110,12 +110,12 @@ def test_width_two(method):
 def test_both_are_contextual_maps(family, tokens, columns):
     codes = np.array(list(itertools.product(range(columns), repeat=tokens)))
     found = sparse_averaging.find_codes(family, tokens, columns)
-    assert check_contextual_map(found.ids(codes), codes, Symmetry.NONE).is_contextual
+    assert check_contextual_map(codes, found.ids(codes), Symmetry.NONE).is_contextual
     assert found.ids(codes).max() == found.largest_id
     if check_universality(family, tokens).path.gamma:
         lattice = sparse_shift._grid(af.targets.sort(tokens=tokens), (columns,), Limits(pattern=family))
         shifted = sparse_shift.shifts(lattice, Limits(pattern=family))
-        assert check_contextual_map(shifted.ids(codes), codes, Symmetry.NONE).is_contextual
+        assert check_contextual_map(codes, shifted.ids(codes), Symmetry.NONE).is_contextual
         assert shifted.ids(codes).max() <= shifted.largest_id
 
 
