@@ -1,0 +1,114 @@
+"""`pattern list`, `check` and `draw`, and `--pattern` and `--map` of the other verbs."""
+
+import pytest
+
+from anyformer.patterns import CATALOGUE
+
+
+def test_list_names_the_whole_catalogue(call):
+    outcome = call("pattern", "list", "--json")
+    assert outcome.code == 0
+    assert [entry["name"] for entry in outcome.data["patterns"]] == list(CATALOGUE)
+    assert all(name in call("pattern", "list").out for name in CATALOGUE)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "verdict"),
+    [("strided", 0, "paper_b"), ("plain-star", 0, "star"), ("causal", 1, "refuted"), ("block-local", 1, "refuted")],
+)
+def test_check_says_what_is_known_and_ends_accordingly(call, name, code, verdict):
+    outcome = call("pattern", "check", name, "--tokens", 7, "--json")
+    assert outcome.code == code
+    assert outcome.data["verdict"] == verdict
+    assert outcome.data["tokens"] == 7
+    text = call("pattern", "check", name, "--tokens", 7)
+    assert text.code == code
+    for condition in ("1. self-loops", "2. path γ", "3. reach", "connections"):
+        assert condition in text.out
+
+
+def test_options_of_a_pattern(call):
+    outcome = call("pattern", "check", "sliding-window:half_width=3", "--tokens", 13, "--json")
+    assert outcome.data["reach"]["hops"] == 4
+    assert outcome.data["path"]["gamma"] is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("check", "nonsense", "--tokens", 5), "a pattern must be one of full, sliding-window"),
+        (("check", "strided:stride=x", "--tokens", 5), "stride must be a whole number"),
+        (("check", "ring", "--tokens", 0), "tokens must be"),
+        (("check", "ring"), "--tokens"),
+        (("check", "ring", "--tokens", 5, "--seconds", 0), "seconds must be more than 0"),
+        (("draw", "ring", "--tokens", 5, "-o", "ring.gif"), "must end in one of .svg, .png, .pdf"),
+        (("draw", "ring", "--tokens", 5000, "-o", "ring.svg"), "at most 256 tokens"),
+        (("check", "[red]x\x1b[31m", "--tokens", 5), "a pattern must be one of"),
+    ],
+)
+def test_bad_input_is_refused_in_words(call, arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    outcome = call("pattern", *arguments)
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert "\x1b" not in outcome.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_draw_writes_a_picture(call, tmp_path):
+    place = tmp_path / "star.svg"
+    outcome = call("pattern", "draw", "star", "--tokens", 6, "-o", place, "--json")
+    assert outcome.code == 0
+    assert outcome.data["output"] == str(place)
+    assert place.read_text().startswith("<?xml")
+
+
+SORT = ("sort", "--positions", "--tokens", 3, "--epsilon", 0.4)
+
+
+@pytest.mark.parametrize("method", ["sparse-averaging", "sparse-selective-shift"])
+def test_a_sparse_model_goes_all_the_way(call, tmp_path, method):
+    folder = tmp_path / "model"
+    options = ("--pattern", "sliding-window", "--method", method, "--map", "entmax:1.4")
+    planned = call("plan", *SORT, *options, "--json")
+    assert planned.data["pattern"] == "sliding-window"
+    assert planned.data["connections_a_layer"] == 7
+    built = call("build", *SORT, *options, "-o", folder, "--json")
+    assert built.code == 0
+    assert call("verify", folder).code == 0
+    described = call("describe", folder, "--json")
+    assert described.data["connections"] == [7]
+    assert "sliding-window, 7 connections a layer" in call("describe", folder).out
+    traced = call("trace", folder, "--input", "0.1, 0.9, 0.4", "--json")
+    assert traced.code == 0
+
+
+def test_compare_shows_dense_and_sparse_side_by_side(call):
+    outcome = call("compare", *SORT, "--pattern", "sliding-window", "--json")
+    rows = {row["method"]: row for row in outcome.data["methods"]}
+    assert list(rows) == ["averaging", "selective-shift", "sparse-averaging", "sparse-selective-shift"]
+    assert {name: row["connections"] for name, row in rows.items()} == {
+        "averaging": 9,
+        "selective-shift": 9,
+        "sparse-averaging": 7,
+        "sparse-selective-shift": 7,
+    }
+    assert all(row["certified_error"] <= 0.4 for row in rows.values())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--pattern", "nonsense"), "a pattern must be one of"),
+        (("--pattern", "ring", "--method", "averaging"), "averaging takes no sparsity pattern"),
+        (("--method", "sparse-averaging"), "sparse-averaging needs a sparsity pattern"),
+        (("--pattern", "causal"), "never depends on input"),
+        (("--map", "hardmax"), "--map must be softmax, sparsemax, entmax"),
+        (("--map", "entmax:x"), "entmax:ALPHA with a number"),
+        (("--map", "entmax:0.5"), "alpha must be above 1"),
+    ],
+)
+def test_requests_that_cannot_be_met(call, options, message):
+    outcome = call("plan", *SORT, *options)
+    assert outcome.code == 2
+    assert message in outcome.err
