@@ -18,4 +18,4 @@ def plan_with_counts(target: Target, count: int) -> Plan:
 
 def plan_at(target: Target, tolerance: float, count: int) -> Plan:
     """`count` cells along every axis, and this tolerance."""
-    return plan_with(target, tolerance, P, (count,) * target.width, Limits().hidden_size)
+    return plan_with(target, tolerance, P, (count,) * target.width, Limits())

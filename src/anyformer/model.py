@@ -13,9 +13,10 @@ from anyformer.certificates.checker import Verification, verify
 from anyformer.certificates.declaration import Declaration
 from anyformer.certificates.measured import measure_error
 from anyformer.construction.assemble import Construction, build
+from anyformer.construction.drafts import SOFTMAX
 from anyformer.construction.limits import MAX_LAYERS, Limits, Pattern
 from anyformer.construction.plans import Plan
-from anyformer.construction.select import AUTO, METHODS, SOFTMAX, plans, positioned
+from anyformer.construction.select import AUTO, METHODS, plans, positioned
 from anyformer.errors import CertificateError, PlanError
 from anyformer.exports.folder import load_folder, save_folder
 from anyformer.networks.activations import Array

@@ -47,7 +47,10 @@ def test_planning_takes_milliseconds():
         ({"tolerance": math.nan}, "tolerance must be positive and finite; got nan"),
         ({"tolerance": 0.1, "p": 0.5}, "p must satisfy 1 <= p < infinity; got 0.5"),
         ({"tolerance": 0.1, "p": math.inf}, "p must satisfy"),
-        ({"tolerance": 0.1, "method": "magic"}, "method must be one of auto, averaging, selective-shift; got 'magic'"),
+        (
+            {"tolerance": 0.1, "method": "magic"},
+            "must be one of auto, averaging, selective-shift, .*; got 'magic'",
+        ),
     ],
 )
 def test_bad_requests_are_refused(arguments, message):

@@ -5,7 +5,7 @@ import pytest
 
 import anyformer as af
 from anyformer.certificates import Evidence, derive_bound
-from anyformer.construction import averaging, build, faithful, plan
+from anyformer.construction import averaging, build, by_ids, faithful, plan
 from anyformer.construction.averages import all_sequences
 from anyformer.construction.lattice import Lattice
 from anyformer.construction.tables import cell_values
@@ -104,7 +104,7 @@ def test_the_averaging_table_is_the_mean_over_cells_up_to_merging_and_rounding()
     planned = plan(*TARGETS["three tokens"], "averaging")
     codes = all_sequences(planned.lattice)
     error = np.abs(averaging.table(planned, codes) - cell_values(planned.target, planned.lattice, codes))
-    share = averaging.MERGE_SHARE + averaging.ROUNDING_SHARE
+    share = by_ids.MERGE_SHARE + by_ids.ROUNDING_SHARE
     # The tolerance is a norm over three entries of the unit cube, the shares are meant for each of them.
     assert error.max() <= share * planned.tolerance / 3**0.5
 

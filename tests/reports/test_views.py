@@ -10,7 +10,8 @@ import pytest
 import anyformer as af
 from anyformer import reports
 from anyformer.certificates import Verdict, Verification
-from anyformer.construction import METHODS, build, plan
+from anyformer.construction import build, plan
+from anyformer.construction.select import methods_for
 from anyformer.reports.models import build_view, describe_data, describe_view
 from anyformer.reports.plans import plan_data, plan_view
 from anyformer.reports.stages import PURPOSES, UNKNOWN, purpose
@@ -73,7 +74,10 @@ def built_networks():
         (af.targets.sort(tokens=2), 0.3),
         (af.target(lambda x: x, tokens=2, lipschitz=1.0, domain=af.targets.Box(-1.0, 1.0)), 1.0),
     ]
-    return [build(plan(*one, method=method)).network for one in wanted for method in METHODS]
+    dense = [build(plan(*one, method=method)).network for one in wanted for method in methods_for(None)]
+    ring = af.patterns.Ring()
+    sort = af.targets.sort(tokens=3)
+    return dense + [build(plan(sort, 0.4, method=method, pattern=ring)).network for method in methods_for(ring)]
 
 
 def test_every_stage_that_is_built_has_words_and_every_word_a_stage():

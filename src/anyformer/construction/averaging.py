@@ -5,6 +5,7 @@ mean, give values, clip. Sequences with equal columns have ids too, so the error
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -62,3 +63,4 @@ def _grid(target: Target, counts: tuple[int, ...], limits: Limits) -> Lattice:
 
 WAY = Way(NAME, _grid, lambda lattice, limits: Averages(naming(lattice)))
 METHOD = by_ids.method(WAY)
+plan_with, table = partial(by_ids.plan_with, WAY), partial(by_ids.table, WAY)

@@ -13,7 +13,9 @@ import numpy as np
 
 from anyformer.networks.activations import PiecewiseLinear, ReLU
 from anyformer.networks.layers import AttentionStage, FeedForwardStage, Stage
-from anyformer.networks.probability_maps import Weighting
+from anyformer.networks.probability_maps import Softmax, Weighting
+
+SOFTMAX = Softmax()
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Draft:
     room: float
 
 
-def soften(draft: Draft, hidden_size: int, weighting: Weighting) -> Stage:
+def soften(draft: Draft, hidden_size: int, weighting: Weighting = SOFTMAX) -> Stage:
     """The stage of a real Transformer that does what the hard stage does, outside the ramps."""
     stage = draft.stage
     if isinstance(stage, AttentionStage):

@@ -4,16 +4,16 @@ import math
 from dataclasses import replace
 
 from anyformer.construction import averaging, faithful, sparse_averaging, sparse_shift
+from anyformer.construction.drafts import SOFTMAX
 from anyformer.construction.limits import MAX_LAYERS, Limits, Pattern
 from anyformer.construction.methods import Method
 from anyformer.construction.plans import Plan
 from anyformer.errors import PlanError
-from anyformer.networks.probability_maps import Hardmax, Softmax, Weighting
+from anyformer.networks.probability_maps import Hardmax, Weighting
 from anyformer.targets.domains import CompactSupport
 from anyformer.targets.target import Symmetry, Target
 
 AUTO = "auto"
-SOFTMAX = Softmax()
 
 
 METHODS = {

@@ -14,9 +14,10 @@ from rich.text import Text
 
 from anyformer.certificates.bound import TIGHTNESS
 from anyformer.certificates.checker import Verdict
+from anyformer.construction.drafts import SOFTMAX
 from anyformer.construction.limits import MAX_LAYERS, Pattern
 from anyformer.construction.plans import Plan
-from anyformer.construction.select import AUTO, SOFTMAX, SPARSE, methods_for, plan
+from anyformer.construction.select import AUTO, SPARSE, methods_for, plan
 from anyformer.errors import CertificateError, PlanError
 from anyformer.model import Model, construct
 from anyformer.networks.probability_maps import Weighting
@@ -247,7 +248,7 @@ def asked_data(target: Target, p: float) -> dict[str, Any]:
 
 
 HEADS = (
-    *("method", "cells\nper\naxis", "layers", "atten-\ntion", "links\na\nlayer", "para-\nmeters", "id\nbits"),
+    *("method", "cells\nper\naxis", "layers", "at-\nten-\ntion", "links\na\nlayer", "para-\nme-\nters", "id\nbits"),
     *("certi-\nfied", "mea-\nsured", "build\n(s)", "verify\n(s)"),
 )
 
