@@ -1,8 +1,10 @@
 """Every way of running a network gives the bits of its definition."""
 
+import os
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -158,5 +160,7 @@ if child == 0:
     os._exit(0 if np.array_equal(run(network, x, threads=2), wanted) else 1)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, timeout=60)
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    command = [sys.executable, "-W", "ignore", "-c", script]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == "0", done.stderr
