@@ -122,8 +122,8 @@ def _checked(network: Network, x: ArrayLike) -> Array:
 
 
 def _block_size(batch: int, tokens: int, threads: int) -> int:
-    """Sequences a block: all threads busy if there is enough to do, no block above BLOCK_TOKENS."""
-    return max(1, min(max(-(-batch // threads), LEAST_TOKENS // tokens), BLOCK_TOKENS // tokens))
+    """Sequences a block: several for every thread, so that one that is held up does not hold up the others."""
+    return max(1, min(max(-(-batch // (4 * threads)), LEAST_TOKENS // tokens), BLOCK_TOKENS // tokens))
 
 
 @dataclass(frozen=True, eq=False)
