@@ -22,10 +22,22 @@ SPINE = [
     "construction",
     "exports",
     "model",
+    "mixers",
     "reports",
     "cli",
 ]
-HEAVY = ("torch", "numba", "distributed", "cloudpickle", "scipy", "typer", "rich", "pandas", "matplotlib")
+HEAVY = (
+    "torch",
+    "transformers",
+    "numba",
+    "distributed",
+    "cloudpickle",
+    "scipy",
+    "typer",
+    "rich",
+    "pandas",
+    "matplotlib",
+)
 
 
 def imported_parts(source: str) -> set[str]:
