@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.interleave import Program, best_of
 
 THREADS = 2
-PACKAGES = ("anyformer", "numpy", "scipy", "numba", "torch", "jax", "jaxlib", "onnxruntime", "onnx")
+PACKAGES = ("anyformer", "numpy", "scipy", "numba", "torch", "transformers", "jax", "jaxlib", "onnxruntime", "onnx")
 VECTORS = ("avx2", "fma", "avx512f")
 
 

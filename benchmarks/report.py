@@ -11,6 +11,7 @@ BENCHMARKS = {
     "verification": "Verification with and without skipping",
     "training": "Time to certified ε against training",
     "growth": "Growth",
+    "mixers": "Mixers against self-attention",
 }
 HEAD = """# Results
 

@@ -23,6 +23,7 @@ SPINE = [
     "construction",
     "exports",
     "model",
+    "mixers",
     "reports",
     "cli",
 ]
@@ -30,6 +31,7 @@ HEAVY = (
     "torch",
     "ortools",
     "networkx",
+    "transformers",
     "numba",
     "distributed",
     "cloudpickle",

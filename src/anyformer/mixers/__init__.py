@@ -1,0 +1,70 @@
+"""Token mixers, and the BERT that takes any of them. Needs PyTorch; the BERT needs `transformers` too.
+
+>>> import anyformer.mixers as mixers
+>>> mixers.hybrid(4, convolutions=1)[:2]
+(Convolution(kernel=128, filters=16), Attention(heads=12))
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from anyformer.mixers.attention import Attention, SelfAttention
+from anyformer.mixers.average import Average, AverageAttention
+from anyformer.mixers.battery import Promise, check_mixer
+from anyformer.mixers.bilinear import Bilinear, BilinearProjection
+from anyformer.mixers.catalogue import CATALOGUE, from_json, hybrid, to_json
+from anyformer.mixers.convolution import Convolution, SeparableConvolution
+from anyformer.mixers.drawing import draw_movement
+from anyformer.mixers.errors import MixerError
+from anyformer.mixers.mixer import Mixer, TokenMixer
+from anyformer.mixers.movement import Movement, measure_movement
+from anyformer.mixers.onnx import export_onnx
+
+if TYPE_CHECKING:
+    from anyformer.mixers.bert import (
+        MixerBertConfig,
+        MixerBertForMaskedLM,
+        MixerBertForPreTraining,
+        MixerBertForQuestionAnswering,
+        MixerBertForSequenceClassification,
+        MixerBertModel,
+        convert,
+    )
+
+__all__ = [
+    "CATALOGUE",
+    "Attention",
+    "Average",
+    "AverageAttention",
+    "Bilinear",
+    "BilinearProjection",
+    "Convolution",
+    "Mixer",
+    "MixerBertConfig",
+    "MixerBertForMaskedLM",
+    "MixerBertForPreTraining",
+    "MixerBertForQuestionAnswering",
+    "MixerBertForSequenceClassification",
+    "MixerBertModel",
+    "MixerError",
+    "Movement",
+    "Promise",
+    "SelfAttention",
+    "SeparableConvolution",
+    "TokenMixer",
+    "check_mixer",
+    "convert",
+    "draw_movement",
+    "export_onnx",
+    "from_json",
+    "hybrid",
+    "measure_movement",
+    "to_json",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """The BERT, when it is asked for: `transformers` takes seconds to import."""
+    if name in __all__:
+        return getattr(importlib.import_module("anyformer.mixers.bert"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,70 @@
+"""Self-attention: what the others are compared with."""
+
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+
+from anyformer.mixers.mixer import Mixer, TokenMixer, divides, positive
+
+
+@final
+class SelfAttention(TokenMixer):
+    """Softmax attention of several heads, with the names and shapes of BERT's weights."""
+
+    def __init__(self, width: int, heads: int, dropout: float = 0.0) -> None:
+        super().__init__(width)
+        divides("heads", heads, width)
+        self.heads, self.dropout = heads, dropout
+        self.query = nn.Linear(width, width)
+        self.key = nn.Linear(width, width)
+        self.value = nn.Linear(width, width)
+
+    def mix(self, hidden: Tensor, keep: Tensor | None) -> Tensor:
+        """Each token takes the mean of all kept ones, weighted by softmax."""
+        query, key, value = (
+            self._split(self.query, hidden),
+            self._split(self.key, hidden),
+            self._split(self.value, hidden),
+        )
+        dropout = self.dropout if self.training else 0.0
+        seen = None if keep is None else _seen(keep)
+        mixed = scaled_dot_product_attention(query, key, value, attn_mask=seen, dropout_p=dropout)
+        mixed = mixed.transpose(1, 2).flatten(2)
+        return mixed if keep is None else mixed.masked_fill(~keep.any(dim=1)[:, None, None], 0.0)
+
+    def weights(self, hidden: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        """(batch, heads, queries, keys): the softmax itself; zeros in a sequence of nothing but padding."""
+        keep = self.kept(hidden, attention_mask)
+        query, key = self._split(self.query, hidden), self._split(self.key, hidden)
+        scores = query @ key.transpose(2, 3) * query.shape[-1] ** -0.5
+        if keep is None:
+            return scores.softmax(dim=-1)
+        masked = scores.masked_fill(~_seen(keep), -torch.inf).softmax(dim=-1)
+        return masked.masked_fill(~keep.any(dim=1)[:, None, None, None], 0.0)
+
+    def _split(self, projection: nn.Linear, hidden: Tensor) -> Tensor:
+        """(batch, heads, tokens, head_size)."""
+        return projection(hidden).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+
+def _seen(keep: Tensor) -> Tensor:
+    """(batch, 1, 1, keys): the kept keys, or all where none is kept: softmax needs one, and zeros come afterwards."""
+    return (keep | ~keep.any(dim=1, keepdim=True))[:, None, None, :]
+
+
+@final
+@dataclass(frozen=True)
+class Attention(Mixer):
+    """Self-attention of so many heads."""
+
+    heads: int = 12
+
+    def __post_init__(self) -> None:
+        positive("heads", self.heads)
+
+    def build(self, width: int, dropout: float = 0.0) -> SelfAttention:
+        """The module, with fresh parameters."""
+        return SelfAttention(width, self.heads, dropout)

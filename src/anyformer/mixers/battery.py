@@ -1,0 +1,171 @@
+"""A battery for anybody's mixer: does it keep what every mixer promises?"""
+
+import tempfile
+from collections.abc import Callable, Iterable
+from enum import Enum
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from anyformer.mixers.errors import MixerError
+from anyformer.mixers.mixer import Mixer, TokenMixer
+from anyformer.mixers.onnx import export_onnx
+
+LENGTHS = (11, 4, 0, 7)
+"""Kept tokens of the sequences of the batch that is tried: whole, short, nothing but padding, and one in between."""
+
+
+class Promise(Enum):
+    """What a mixer promises; the value is the sentence."""
+
+    SHAPE = "outputs have the shape and type of inputs, before and after a projection"
+    GRADIENT = "gradients are right, reach every parameter, and padding gets none"
+    PADDING = "the outputs of kept tokens are the same whatever the padding"
+    FULLY_PADDED = "a sequence of nothing but padding gives zeros, and no NaN anywhere"
+    DETERMINISM = "the same input and parameters give the same bits, and inputs are left alone"
+    ONNX = "the ONNX export gives the same at other sizes"
+
+
+def check_mixer(mixer: Mixer, width: int = 48, promises: Iterable[Promise] = tuple(Promise)) -> None:
+    """Raise MixerError at the first broken promise; silence is evidence for this width and 11 tokens.
+
+    Args:
+        mixer: a value with `build(width)`; it must take 11 tokens.
+        width: numbers per token; the default suits 12 heads and 16 filters.
+        promises: which to check; all but ONNX need PyTorch alone.
+
+    Example:
+        >>> from anyformer.mixers import Average, Promise, check_mixer
+        >>> check_mixer(Average(), promises=[Promise.SHAPE, Promise.PADDING])
+    """
+    for promise in promises:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            built = mixer.build(width).double().eval()
+            try:
+                _CHECKS[promise](mixer, built)
+            except _Broken as broken:
+                raise MixerError(f"{mixer!r} must keep its promise that {promise.value}; {broken}.") from broken
+            except ImportError:
+                raise
+            except Exception as error:
+                raised = f"{type(error).__name__}: {error}"
+                raise MixerError(f"{mixer!r} must keep its promise that {promise.value}; it raised {raised}") from error
+
+
+class _Broken(Exception):
+    """The bare fact; the public function says of which mixer and promise."""
+
+
+def _batch(width: int) -> tuple[Tensor, Tensor]:
+    hidden = torch.randn(len(LENGTHS), max(LENGTHS), width, dtype=torch.float64)
+    return hidden, (torch.arange(max(LENGTHS)) < torch.tensor(LENGTHS)[:, None]).long()
+
+
+def _rounding(mixed: Tensor, width: int) -> float:
+    """Two orders of adding a token's products differ by at most this; there are at most tokens + 2·width of them."""
+    return (max(LENGTHS) + 2 * width) * torch.finfo(mixed.dtype).eps * max(1.0, float(mixed.detach().abs().max()))
+
+
+def _check_shape(mixer: Mixer, built: TokenMixer) -> None:
+    hidden, mask = _batch(built.width)
+    projection = nn.Linear(built.width, 2 * built.width + 1).double()
+    mixed = built(hidden, mask)
+    if mixed.shape != hidden.shape or mixed.dtype != hidden.dtype:
+        raise _Broken(f"{tuple(hidden.shape)} of {hidden.dtype} became {tuple(mixed.shape)} of {mixed.dtype}")
+    projected, wanted = built.projected(hidden, mask, projection), projection(mixed)
+    if projected.shape != wanted.shape or (projected - wanted).abs().max() > _rounding(wanted, built.width):
+        raise _Broken("`projected` differs from the projection of what `forward` gives")
+
+
+def _check_gradient(mixer: Mixer, built: TokenMixer) -> None:
+    hidden, mask = _batch(built.width)
+    hidden = hidden.requires_grad_()
+    names, parameters = zip(*built.named_parameters(), strict=True) if list(built.parameters()) else ((), ())
+
+    def function(hidden: Tensor, *parameters: Tensor) -> Tensor:
+        mixed = functional_call(built, dict(zip(names, parameters, strict=True)), (hidden, mask))
+        return mixed * mask[..., None]
+
+    try:
+        torch.autograd.gradcheck(function, (hidden, *parameters), fast_mode=True)
+    except RuntimeError as error:
+        raise _Broken(f"differences say otherwise: {str(error).splitlines()[0]}") from error
+    function(hidden, *parameters).pow(2).sum().backward()
+    for name, parameter in built.named_parameters():
+        # None, not zero: softmax takes no notice of the bias of its keys.
+        if parameter.grad is None:
+            raise _Broken(f"{name} gets none")
+    if hidden.grad is None or hidden.grad[mask == 0].any():
+        raise _Broken("padding gets some")
+
+
+def _check_padding(mixer: Mixer, built: TokenMixer) -> None:
+    hidden, mask = _batch(built.width)
+    # Every other token of the whole sequence becomes padding too, which may stand anywhere.
+    mask[0, 1::2] = 0
+    mixed = built(hidden, mask)
+    other = built(torch.where(mask[..., None] == 1, hidden, 1e6 * torch.randn_like(hidden)), mask)
+    away = ((other - mixed).abs() * mask[..., None]).max()
+    if not away <= _rounding(mixed, built.width):
+        raise _Broken(f"other numbers in the padding move kept tokens by {away:.1e}")
+    for row, length in enumerate(LENGTHS[1:], 1):
+        if length:
+            _check_alone(built, hidden[row : row + 1, :length], mixed[row : row + 1, :length])
+
+
+def _check_alone(built: TokenMixer, hidden: Tensor, wanted: Tensor) -> None:
+    """A sequence by itself, without a mask and with one that keeps all."""
+    for mask in (None, torch.ones(hidden.shape[:2], dtype=torch.long)):
+        away = (built(hidden, mask) - wanted).abs().max()
+        if not away <= _rounding(wanted, built.width):
+            raise _Broken(
+                f"{hidden.shape[1]} tokens without padding differ by {away:.1e} from the same ones with padding"
+            )
+
+
+def _check_fully_padded(mixer: Mixer, built: TokenMixer) -> None:
+    hidden, mask = _batch(built.width)
+    mixed = built(hidden.requires_grad_(), mask)
+    if not mixed.isfinite().all():
+        raise _Broken("some outputs are not finite")
+    if mixed[LENGTHS.index(0)].any():
+        raise _Broken(f"got up to {mixed[LENGTHS.index(0)].abs().max():.1e}")
+    mixed.sum().backward()
+    gradients = [hidden.grad, *(parameter.grad for parameter in built.parameters())]
+    if not all(gradient is None or gradient.isfinite().all() for gradient in gradients):
+        raise _Broken("some gradients are not finite")
+
+
+def _check_determinism(mixer: Mixer, built: TokenMixer) -> None:
+    hidden, mask = _batch(built.width)
+    before, mask_before = hidden.clone(), mask.clone()
+    once, twice = built(hidden, mask), built(hidden, mask)
+    if not torch.equal(once, twice):
+        raise _Broken("a second call gave others")
+    if not torch.equal(hidden, before) or not torch.equal(mask, mask_before):
+        raise _Broken("a call changed its input in place")
+    again = mixer.build(built.width).double().eval()
+    again.load_state_dict(built.state_dict())
+    if not torch.equal(again(hidden, mask), once):
+        raise _Broken("another module with the same state_dict gave others")
+
+
+def _check_onnx(mixer: Mixer, built: TokenMixer) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            export_onnx(built.float(), Path(folder) / "mixer.onnx")
+        except MixerError as error:
+            raise _Broken(str(error)) from error
+
+
+_CHECKS: dict[Promise, Callable[[Mixer, TokenMixer], None]] = {
+    Promise.SHAPE: _check_shape,
+    Promise.GRADIENT: _check_gradient,
+    Promise.PADDING: _check_padding,
+    Promise.FULLY_PADDED: _check_fully_padded,
+    Promise.DETERMINISM: _check_determinism,
+    Promise.ONNX: _check_onnx,
+}

@@ -1,0 +1,54 @@
+"""The configuration of a BERT with one mixer a layer."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from transformers import BertConfig
+
+from anyformer.mixers.attention import Attention
+from anyformer.mixers.catalogue import from_json, to_json
+from anyformer.mixers.errors import MixerError
+from anyformer.mixers.mixer import Mixer
+
+
+class MixerBertConfig(BertConfig):
+    """BERT's configuration and `mixers`: for each layer, a mixer or its JSON object.
+
+    None is attention of `num_attention_heads` in every layer, so a stock BERT's config.json is one of these too.
+
+    >>> from anyformer.mixers import hybrid
+    >>> MixerBertConfig(mixers=hybrid(12, 2)).mixers[1]
+    {'kind': 'convolution', 'kernel': 128, 'filters': 16}
+    """
+
+    model_type = "mixer-bert"
+
+    mixers: list[dict[str, Any]] | None = None
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        super().__post_init__(**kwargs)
+        if self.mixers is not None:
+            self.mixers = [_described(mixer) for mixer in self.mixers]
+        if self.is_decoder or self.add_cross_attention:
+            raise MixerError(
+                "a BERT of mixers must be an encoder; got is_decoder or add_cross_attention. Leave them out."
+            )
+
+    @property
+    def layer_mixers(self) -> tuple[Mixer, ...]:
+        """The mixer of each layer."""
+        if self.mixers is None:
+            return (Attention(self.num_attention_heads),) * self.num_hidden_layers
+        if len(self.mixers) != self.num_hidden_layers:
+            raise MixerError(
+                f"there must be one mixer a layer, num_hidden_layers = {self.num_hidden_layers};"
+                f" got {len(self.mixers)}. Write [mixer] * {self.num_hidden_layers} for one kind, or hybrid(…)."
+            )
+        return tuple(from_json(described) for described in self.mixers)
+
+
+def _described(mixer: Mixer | Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON object of a mixer, complete with the sizes that were left out."""
+    if not isinstance(mixer, Mixer | Mapping):
+        raise MixerError(f"mixers must be mixers or their JSON objects, one a layer; got {mixer!r}.")
+    return to_json(mixer if isinstance(mixer, Mixer) else from_json(mixer))

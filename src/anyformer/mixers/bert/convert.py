@@ -1,0 +1,78 @@
+"""Another mixer in a trained BERT: every other weight is kept."""
+
+from collections.abc import Sequence
+
+import torch
+from transformers import models
+
+from anyformer.mixers.bert.config import MixerBertConfig
+from anyformer.mixers.bert.language import MixerBertForMaskedLM, MixerBertForPreTraining
+from anyformer.mixers.bert.model import MixerBertModel, MixerBertPreTrainedModel
+from anyformer.mixers.bert.tasks import MixerBertForQuestionAnswering, MixerBertForSequenceClassification
+from anyformer.mixers.errors import MixerError
+from anyformer.mixers.mixer import Mixer
+
+OURS: dict[type[torch.nn.Module], type[MixerBertPreTrainedModel]] = {
+    models.bert.BertModel: MixerBertModel,
+    models.bert.BertForMaskedLM: MixerBertForMaskedLM,
+    models.bert.BertForPreTraining: MixerBertForPreTraining,
+    models.bert.BertForSequenceClassification: MixerBertForSequenceClassification,
+    models.bert.BertForQuestionAnswering: MixerBertForQuestionAnswering,
+}
+"""Which class of ours stands for which of `transformers`."""
+
+
+def convert(bert: torch.nn.Module, mixers: Sequence[Mixer]) -> MixerBertPreTrainedModel:
+    """A BERT with these mixers and, for the rest, the weights of the given one, which is left as it is.
+
+    Layers whose mixer stays the same keep its weights as well; the parameters of new mixers are drawn anew.
+
+    Args:
+        bert: a BertModel, BertForMaskedLM, BertForPreTraining, BertForSequenceClassification or
+            BertForQuestionAnswering of `transformers`, or one of their counterparts here.
+        mixers: one for each layer.
+
+    Returns:
+        The counterpart, in the same mode, of the same dtype, on the same device.
+
+    Example:
+        >>> from transformers import BertConfig, BertModel
+        >>> from anyformer.mixers import Average
+        >>> stock = BertModel(BertConfig(hidden_size=48, num_hidden_layers=2, intermediate_size=96))
+        >>> convert(stock, [Average()] * 2).encoder.layer[1].attention.self
+        AverageAttention()
+    """
+    ours = OURS.get(type(bert), type(bert))
+    if ours not in OURS.values():
+        raise MixerError(
+            f"what is converted must be one of {', '.join(kind.__name__ for kind in OURS)}, or ours; got"
+            f" {type(bert).__name__}."
+        )
+    before = MixerBertConfig.from_dict({**bert.config.to_dict(), "model_type": MixerBertConfig.model_type})
+    config = MixerBertConfig.from_dict({**before.to_dict(), "mixers": list(mixers)})
+    options = {} if getattr(_encoder(bert), "pooler", None) else {"add_pooling_layer": False}
+    converted = ours(config, **options) if ours is MixerBertModel else ours(config)
+    changed = [
+        layer
+        for layer, (old, new) in enumerate(zip(before.layer_mixers, config.layer_mixers, strict=True))
+        if old != new
+    ]
+    _copy(bert, converted, changed)
+    converted.to(dtype=bert.dtype, device=bert.device).train(bert.training)
+    return converted
+
+
+def _encoder(bert: torch.nn.Module) -> torch.nn.Module:
+    inner: torch.nn.Module = getattr(bert, "bert", bert)
+    return inner
+
+
+def _copy(bert: torch.nn.Module, converted: torch.nn.Module, changed: list[int]) -> None:
+    """Copy all but the changed mixers, and see that nothing else was left out."""
+    prefix = "bert." if hasattr(bert, "bert") else ""
+    new = tuple(f"{prefix}encoder.layer.{layer}.attention.self." for layer in changed)
+    kept = {name: value for name, value in bert.state_dict().items() if not name.startswith(new)}
+    missing, unexpected = converted.load_state_dict(kept, strict=False)
+    left_out = [name for name in missing if not name.startswith(new)] + unexpected
+    if left_out:
+        raise MixerError(f"every weight outside the changed mixers must be kept; these do not fit: {left_out}.")

@@ -1,0 +1,151 @@
+"""BERT's encoder with a mixer in place of each self-attention; other parts and all names are as in `transformers`."""
+
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+from transformers import initialization
+from transformers.modeling_layers import GradientCheckpointingLayer
+from transformers.modeling_outputs import BaseModelOutputWithPooling
+from transformers.models.bert.modeling_bert import (
+    BertEmbeddings,
+    BertIntermediate,
+    BertOutput,
+    BertPooler,
+    BertPreTrainedModel,
+    BertSelfOutput,
+)
+from transformers.utils.generic import can_return_tuple
+
+from anyformer.mixers.bert.config import MixerBertConfig
+from anyformer.mixers.errors import MixerError
+from anyformer.mixers.mixer import Mixer, TokenMixer, is_traced
+
+
+class MixerBertAttention(nn.Module):
+    """A mixer as `self`, then W_O, dropout, residual and norm as `output`: the names in every BERT checkpoint."""
+
+    def __init__(self, config: MixerBertConfig, mixer: Mixer) -> None:
+        super().__init__()
+        self.self = mixer.build(config.hidden_size, config.attention_probs_dropout_prob)
+        self.output = BertSelfOutput(config)
+
+    def forward(self, hidden: Tensor, attention_mask: Tensor | None) -> Tensor:
+        """(batch, tokens, width) → the same."""
+        projected = self.self.projected(hidden, attention_mask, self.output.dense)
+        normed: Tensor = self.output.LayerNorm(self.output.dropout(projected) + hidden)
+        return normed
+
+
+class MixerBertLayer(GradientCheckpointingLayer):
+    """Mixer, then feed-forward."""
+
+    def __init__(self, config: MixerBertConfig, mixer: Mixer) -> None:
+        super().__init__()
+        self.attention = MixerBertAttention(config, mixer)
+        self.intermediate = BertIntermediate(config)
+        self.output = BertOutput(config)
+
+    def forward(self, hidden: Tensor, attention_mask: Tensor | None) -> Tensor:
+        """(batch, tokens, width) → the same."""
+        mixed = self.attention(hidden, attention_mask)
+        layer: Tensor = self.output(self.intermediate(mixed), mixed)
+        return layer
+
+
+class MixerBertEncoder(nn.Module):
+    """The layers."""
+
+    def __init__(self, config: MixerBertConfig) -> None:
+        super().__init__()
+        self.layer = nn.ModuleList(MixerBertLayer(config, mixer) for mixer in config.layer_mixers)
+
+    def forward(self, hidden: Tensor, attention_mask: Tensor | None) -> list[Tensor]:
+        """What goes into the first layer, and what comes out of each."""
+        states = [hidden]
+        for layer in self.layer:
+            states.append(layer(states[-1], attention_mask))
+        return states
+
+
+class MixerBertPreTrainedModel(BertPreTrainedModel):
+    """What all BERTs of mixers share: their configuration and how their weights are drawn."""
+
+    config: MixerBertConfig
+    config_class = MixerBertConfig
+    # Trainer: losses are means over a batch, to be averaged over accumulated batches.
+    accepts_loss_kwargs = False
+    _supports_flash_attn = False
+    _supports_flex_attn = False
+    _supports_attention_backend = False
+    _no_split_modules = ("BertEmbeddings", "MixerBertLayer")
+    _can_record_outputs: ClassVar[dict[str, Any]] = {}
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
+        if isinstance(module, TokenMixer):
+            module.reset_parameters(initialization.normal_)
+
+
+class MixerBertModel(MixerBertPreTrainedModel):
+    """The encoder: embeddings, layers, and the pooler that reads the first token.
+
+    >>> from anyformer.mixers import Average, MixerBertConfig
+    >>> small = MixerBertConfig(hidden_size=48, num_hidden_layers=2, intermediate_size=96, mixers=[Average()] * 2)
+    >>> MixerBertModel(small).encoder.layer[0].attention.self
+    AverageAttention()
+    """
+
+    def __init__(self, config: MixerBertConfig, add_pooling_layer: bool = True) -> None:
+        super().__init__(config)
+        self.embeddings = BertEmbeddings(config)
+        self.encoder = MixerBertEncoder(config)
+        self.pooler = BertPooler(config) if add_pooling_layer else None
+        self.post_init()
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        """The word embeddings."""
+        embeddings: nn.Embedding = self.embeddings.word_embeddings
+        return embeddings
+
+    def set_input_embeddings(self, value: nn.Embedding) -> None:
+        """Exchange the word embeddings."""
+        self.embeddings.word_embeddings = value
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        position_ids: Tensor | None = None,
+        inputs_embeds: Tensor | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+    ) -> BaseModelOutputWithPooling:
+        """As BertModel's; `attention_mask` is (batch, tokens), 1 = keep."""
+        if (input_ids is None) == (inputs_embeds is None):
+            raise MixerError("exactly one of input_ids and inputs_embeds must be given; got both or neither.")
+        embedded = self.embeddings(input_ids, token_type_ids, position_ids, inputs_embeds)
+        mask = _needed(attention_mask)
+        states = self.encoder(embedded, mask)
+        wants_states = self.config.output_hidden_states if output_hidden_states is None else output_hidden_states
+        wants_weights = self.config.output_attentions if output_attentions is None else output_attentions
+        return BaseModelOutputWithPooling(
+            last_hidden_state=states[-1],
+            pooler_output=None if self.pooler is None else self.pooler(states[-1]),
+            hidden_states=tuple(states) if wants_states else None,
+            attentions=self._weights(states, mask) if wants_weights else None,
+        )
+
+    def _weights(self, states: list[Tensor], attention_mask: Tensor | None) -> tuple[Tensor, ...]:
+        pairs = zip(self.encoder.layer, states[:-1], strict=True)
+        return tuple(layer.attention.self.weights(state, attention_mask) for layer, state in pairs)
+
+
+def _needed(attention_mask: Tensor | None) -> Tensor | None:
+    """No mask where all is kept, which is faster."""
+    if attention_mask is None or is_traced() or not attention_mask.all():
+        return attention_mask
+    return None

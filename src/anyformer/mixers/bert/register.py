@@ -1,0 +1,26 @@
+"""Making the classes known to AutoConfig, AutoModel, AutoTokenizer and the pipelines."""
+
+import transformers
+
+from anyformer.mixers.bert.config import MixerBertConfig
+from anyformer.mixers.bert.language import MixerBertForMaskedLM, MixerBertForPreTraining
+from anyformer.mixers.bert.model import MixerBertModel
+from anyformer.mixers.bert.tasks import MixerBertForQuestionAnswering, MixerBertForSequenceClassification
+
+_AUTO = {
+    transformers.AutoModel: MixerBertModel,
+    transformers.AutoModelForMaskedLM: MixerBertForMaskedLM,
+    transformers.AutoModelForPreTraining: MixerBertForPreTraining,
+    transformers.AutoModelForSequenceClassification: MixerBertForSequenceClassification,
+    transformers.AutoModelForQuestionAnswering: MixerBertForQuestionAnswering,
+}
+
+
+def register() -> None:
+    """Register everything; a second time changes nothing."""
+    transformers.AutoConfig.register(MixerBertConfig.model_type, MixerBertConfig, exist_ok=True)
+    for auto, model in _AUTO.items():
+        auto.register(MixerBertConfig, model, exist_ok=True)
+    transformers.AutoTokenizer.register(
+        MixerBertConfig, slow_tokenizer_class=None, fast_tokenizer_class=transformers.BertTokenizerFast, exist_ok=True
+    )

@@ -1,0 +1,69 @@
+"""Every ready-made mixer by name, mixers as JSON, and stacks of them."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from anyformer.mixers.attention import Attention
+from anyformer.mixers.average import Average
+from anyformer.mixers.bilinear import Bilinear
+from anyformer.mixers.convolution import Convolution
+from anyformer.mixers.errors import MixerError
+from anyformer.mixers.mixer import Mixer
+
+CATALOGUE: dict[str, type[Attention] | type[Average] | type[Bilinear] | type[Convolution]] = {
+    "attention": Attention,
+    "average": Average,
+    "bilinear": Bilinear,
+    "convolution": Convolution,
+}
+_NAMES = {kind: name for name, kind in CATALOGUE.items()}
+
+
+def to_json(mixer: Mixer) -> dict[str, Any]:
+    """A ready-made mixer as a JSON object.
+
+    >>> to_json(Convolution(kernel=9, filters=4))
+    {'kind': 'convolution', 'kernel': 9, 'filters': 4}
+    """
+    if not isinstance(mixer, Attention | Average | Bilinear | Convolution):
+        raise MixerError(f"a mixer in a config must be one of {', '.join(CATALOGUE)}; got {mixer!r}.")
+    return {"kind": _NAMES[type(mixer)], **asdict(mixer)}
+
+
+def from_json(described: Mapping[str, Any]) -> Mixer:
+    """The mixer that `to_json` described.
+
+    >>> from_json({"kind": "bilinear", "max_length": 64})
+    Bilinear(max_length=64)
+    """
+    sizes = dict(described)
+    kind = sizes.pop("kind", None)
+    if kind not in CATALOGUE:
+        raise MixerError(
+            f"the kind of a mixer must be one of {', '.join(CATALOGUE)}; got {kind!r} in {dict(described)}."
+        )
+    try:
+        return CATALOGUE[kind](**sizes)
+    except TypeError as error:
+        raise MixerError(f"a mixer must be described by its own sizes; got {dict(described)}: {error}.") from error
+
+
+def hybrid(
+    layers: int, convolutions: int, *, below: Mixer | None = None, above: Mixer | None = None
+) -> tuple[Mixer, ...]:
+    """One mixer a layer: convolutions on the side of the input, attention above. The paper found one or two to be best.
+
+    Args:
+        layers: how many in all.
+        convolutions: how many of them, counted from the input.
+        below: another mixer than Convolution() for the first layers.
+        above: another mixer than Attention() for the rest.
+
+    Example:
+        >>> hybrid(3, 1)
+        (Convolution(kernel=128, filters=16), Attention(heads=12), Attention(heads=12))
+    """
+    if not 0 <= convolutions <= layers:
+        raise MixerError(f"convolutions must be from 0 to layers = {layers}; got {convolutions}.")
+    return (below or Convolution(),) * convolutions + (above or Attention(),) * (layers - convolutions)

@@ -1,0 +1,82 @@
+"""SepConv: a gated, depth-wise convolution along the tokens whose filters are shared by groups of channels."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import conv2d, glu, pad
+
+from anyformer.mixers.mixer import Mixer, TokenMixer, divides, is_traced, positive
+
+# Where matrices beat the image, measured forward and backward at 768 channels and 16 filters: 1.5 times at 31 taps, 3
+# to 5 times at 128, on 128 and on 512 tokens alike; at 7 taps the image is 3 to 5 times faster.
+LONG, SHORT = 24, 4
+
+
+@final
+class SeparableConvolution(TokenMixer):
+    """Token j gets Σ_t W_C[f, t] · gated token (j + t − ⌊kernel/2⌋); channel c uses filter f = ⌊c·filters/width⌋."""
+
+    def __init__(self, width: int, kernel: int, filters: int) -> None:
+        super().__init__(width)
+        divides("filters", filters, width)
+        self.kernel = kernel
+        self.gate = nn.Linear(width, 2 * width)
+        self.W_C = nn.Parameter(torch.empty(filters, kernel))
+        self.reset_parameters()
+
+    def reset_parameters(self, normal: Callable[..., Any] = nn.init.normal_) -> None:
+        """Normal, so that the filters keep the scale of what they read: kernel terms of variance 1/kernel."""
+        normal(self.W_C, std=self.kernel**-0.5)
+
+    def mix(self, hidden: Tensor, keep: Tensor | None) -> Tensor:
+        """Gate each token, then convolve."""
+        gated = glu(self.gate(hidden), dim=-1)
+        real = gated if keep is None else gated.masked_fill(~keep[..., None], 0.0)
+        if not is_traced() and self.kernel >= LONG and hidden.shape[1] <= SHORT * self.kernel:
+            return by_matrices(real, self.W_C)
+        return by_image(real, self.W_C)
+
+
+def by_image(real: Tensor, filters: Tensor) -> Tensor:
+    """Convolve (batch, tokens, width) with (filters, kernel), in a time that is linear in both lengths.
+
+    The tokens are, without a copy, an image of height 1 with its channels last. As such they take the fast depth-wise
+    kernels, which one-dimensional convolution does not.
+    """
+    (_, tokens, width), (count, kernel) = real.shape, filters.shape
+    image = real.transpose(1, 2).unsqueeze(2)
+    for_each = filters.repeat_interleave(width // count, dim=0)[:, None, None, :]
+    mixed = conv2d(image, for_each, padding=(0, kernel // 2), groups=width)
+    # An even kernel, padded alike on both sides, gives one token too many.
+    return mixed[..., :tokens].squeeze(2).transpose(1, 2)
+
+
+def by_matrices(real: Tensor, filters: Tensor) -> Tensor:
+    """The same as one batched matrix product: the channels that share a filter share its matrix, tokens × tokens."""
+    (batch, tokens, width), (count, kernel) = real.shape, filters.shape
+    # Row j of a filter's matrix is the filter moved by j: a window on the filter between enough zeros, or a part of it.
+    before, after = tokens - 1 - kernel // 2, tokens - kernel + kernel // 2
+    matrices = pad(filters, (before, after)).unfold(1, tokens, 1).flip(1)
+    grouped = real.reshape(batch, tokens, count, width // count).permute(2, 1, 0, 3).reshape(count, tokens, -1)
+    mixed = torch.bmm(matrices, grouped).view(count, tokens, batch, -1)
+    return mixed.permute(2, 1, 0, 3).reshape(batch, tokens, width)
+
+
+@final
+@dataclass(frozen=True)
+class Convolution(Mixer):
+    """SepConv of so many taps and filters; the defaults are what the paper's parameter count amounts to."""
+
+    kernel: int = 128
+    filters: int = 16
+
+    def __post_init__(self) -> None:
+        positive("kernel", self.kernel)
+        positive("filters", self.filters)
+
+    def build(self, width: int, dropout: float = 0.0) -> SeparableConvolution:
+        """The module, with fresh parameters; no weights are dropped."""
+        return SeparableConvolution(width, self.kernel, self.filters)

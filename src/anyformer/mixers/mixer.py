@@ -1,0 +1,104 @@
+"""What a mixer is: a value that says which one, and the module that it builds.
+
+A mixer stands where self-attention stood in a block: after it come the block's output projection W_O, which every block
+has, and the residual. So the paper's BProj(X) = X + W_O X W_P is `X + W_O(mixer(X))`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from anyformer.mixers.errors import MixerError
+
+
+class TokenMixer(nn.Module, ABC):
+    """(batch, tokens, width) → the same shape: the only place of a block where tokens meet.
+
+    Every subclass promises what `check_mixer` checks. Among it: what stands in padding, and how much of it follows,
+    does not matter to the tokens that are kept; a sequence of nothing but padding gives zeros.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
+
+    def forward(self, hidden: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        """Mix the tokens.
+
+        Args:
+            hidden: (batch, tokens, width).
+            attention_mask: (batch, tokens), 1 = keep and 0 = padding; None keeps all.
+
+        Returns:
+            (batch, tokens, width); at padding, any finite numbers.
+        """
+        return self.mix(hidden, self.kept(hidden, attention_mask))
+
+    @abstractmethod
+    def mix(self, hidden: Tensor, keep: Tensor | None) -> Tensor:
+        """Mix tokens of the right shape; `keep` is Boolean, and None where all are kept."""
+
+    def projected(self, hidden: Tensor, attention_mask: Tensor | None, projection: nn.Module) -> Tensor:
+        """`projection(self(hidden, attention_mask))`, for a linear map of each token; some mixers know a faster way."""
+        mixed: Tensor = projection(self(hidden, attention_mask))
+        return mixed
+
+    def reset_parameters(self, normal: Callable[..., Any] = nn.init.normal_) -> None:
+        """Draw the parameters that are not in a submodule anew, by `normal(parameter, std=…)`."""
+
+    def weights(self, hidden: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        """(batch, heads, tokens, tokens): how much each token takes of each other; of attention only."""
+        raise MixerError(
+            f"attention weights must come from attention; {type(self).__name__} has none."
+            " Ask without output_attentions, or see the movement of tokens by measure_movement."
+        )
+
+    def kept(self, hidden: Tensor, attention_mask: Tensor | None) -> Tensor | None:
+        """The mask as Booleans, after a look at the shapes."""
+        if hidden.dim() != 3 or hidden.shape[-1] != self.width:
+            raise MixerError(
+                f"hidden must have the shape (batch, tokens, {self.width}); got {tuple(hidden.shape)}."
+                " Build the mixer for the width at hand."
+            )
+        if attention_mask is None:
+            return None
+        if attention_mask.dim() != 2 or attention_mask.shape != hidden.shape[:2]:
+            raise MixerError(
+                f"attention_mask must have the shape (batch, tokens) of hidden, {tuple(hidden.shape[:2])};"
+                f" got {tuple(attention_mask.shape)}. Give the tokenizer's mask, 1 = keep, as it is."
+            )
+        return attention_mask if attention_mask.dtype == torch.bool else attention_mask != 0
+
+
+class Mixer(ABC):
+    """A mixer as a value: frozen data that fits into a config, compares, and builds the module.
+
+    >>> from anyformer.mixers import Average
+    >>> Average().build(width=6)
+    AverageAttention()
+    """
+
+    @abstractmethod
+    def build(self, width: int, dropout: float = 0.0) -> TokenMixer:
+        """The module, with fresh parameters. Attention drops its weights with this probability in training."""
+
+
+def is_traced() -> bool:
+    """Whether a graph is being made that must serve every mask and every length, not the ones at hand."""
+    return torch.jit.is_tracing() or torch.compiler.is_compiling() or torch.compiler.is_exporting()
+
+
+def positive(name: str, value: int) -> None:
+    """Raise MixerError unless the value is a whole number from 1."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise MixerError(f"{name} must be a whole number from 1; got {value!r}.")
+
+
+def divides(name: str, parts: int, width: int) -> None:
+    """Raise MixerError unless the width can be cut into so many equal parts."""
+    positive("width", width)
+    if width % parts:
+        raise MixerError(f"{name} must divide the width; got {name} = {parts} and width = {width}.")
