@@ -13,6 +13,9 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "anyformer"
 SPINE = [
     "errors",
+    "replacing",
+    "pictures",
+    "whole_numbers",
     "workers",
     "intervals",
     "patterns",

@@ -8,6 +8,10 @@ class AnyformerError(Exception):
     """Whatever goes wrong that a user can mend."""
 
 
+class PatternError(AnyformerError):
+    """A pattern that is not one: wrong sizes, keys out of range, unknown names, or a promise not kept."""
+
+
 class NetworkError(AnyformerError):
     """A network whose arrays do not fit together."""
 
@@ -26,6 +30,10 @@ class CertificateError(AnyformerError):
 
 class ModelFileError(AnyformerError):
     """A model folder that is incomplete, inconsistent or damaged."""
+
+
+class MixerError(AnyformerError):
+    """A mixer that cannot be built or run as asked, or that breaks a promise all mixers make."""
 
 
 class WorkerError(AnyformerError):

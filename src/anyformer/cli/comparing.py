@@ -14,6 +14,7 @@ from anyformer.cli.output import Json, at_work, emit
 from anyformer.cli.request import Request, map_of, pattern_of, takes_request, target_of
 from anyformer.cli.workforce import workforce
 from anyformer.construction.select import AUTO, METHODS
+from anyformer.pictures import SUFFIXES, require_matplotlib
 
 if TYPE_CHECKING:
     from anyformer.reports.comparison import Asked
@@ -138,8 +139,6 @@ def _check_range(request: Request, largest: float, points: int) -> None:
 
 def _check_picture(place: Path) -> None:
     """Better to fail now than after an hour of building."""
-    from anyformer.reports.curves import SUFFIXES, require_matplotlib
-
     if place.suffix.lower() not in SUFFIXES:
         raise UsageError(f"--output must end in {', '.join(SUFFIXES)}; got {str(place)!r}.")
     if place.is_dir() or not place.parent.is_dir() or not os.access(place.parent, os.W_OK):

@@ -1,11 +1,8 @@
 """Sequences in files: .npy arrays, and CSV with one sequence a row."""
 
 import csv
-import os
-import secrets
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
@@ -14,6 +11,7 @@ import numpy as np
 from anyformer.cli.failures import UsageError
 from anyformer.cli.numbers import number_of
 from anyformer.networks.activations import Array
+from anyformer.replacing import replacing
 
 SUFFIXES = (".npy", ".csv")
 
@@ -119,7 +117,7 @@ def write_sequences(path: Path, sequences: Array) -> None:
         ".npy": lambda file: np.save(file, sequences, allow_pickle=False),
         ".csv": lambda file: file.writelines(line.encode() for line in csv_lines(sequences)),
     }
-    with _replacing(path) as file:
+    with replacing(path) as file:
         writers[check_suffix(path, "the output")](file)
 
 
@@ -127,16 +125,3 @@ def csv_lines(sequences: Array) -> Iterator[str]:
     """One sequence a line, token by token; every float reads back to the same bits."""
     for row in sequences.reshape(len(sequences), -1).tolist():
         yield ",".join(map(repr, row)) + "\n"
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """A new file beside `path` that takes its place when all went well."""
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with part.open("xb") as file:
-            yield file
-        os.replace(part, path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise

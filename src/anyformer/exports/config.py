@@ -9,13 +9,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from anyformer.errors import ModelFileError
+from anyformer.errors import ModelFileError, PatternError
 from anyformer.networks.layers import AttentionStage, FeedForwardStage, Stage
 from anyformer.networks.network import Network
 from anyformer.networks.probability_maps import MAPS, Entmax, Softmax, Weighting
 from anyformer.patterns.description import from_json as pattern_from_json
 from anyformer.patterns.description import to_json as pattern_to_json
-from anyformer.patterns.errors import PatternError
 from anyformer.patterns.pattern import SparsityPattern
 
 Shape: TypeAlias = tuple[int, ...]

@@ -8,6 +8,7 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from anyformer.errors import MixerError
 from anyformer.mixers.attention import Attention, SelfAttention
 from anyformer.mixers.average import Average, AverageAttention
 from anyformer.mixers.battery import Promise, check_mixer
@@ -15,7 +16,6 @@ from anyformer.mixers.bilinear import Bilinear, BilinearProjection
 from anyformer.mixers.catalogue import CATALOGUE, from_json, hybrid, to_json
 from anyformer.mixers.convolution import Convolution, SeparableConvolution
 from anyformer.mixers.drawing import draw_movement
-from anyformer.mixers.errors import MixerError
 from anyformer.mixers.mixer import Mixer, TokenMixer
 from anyformer.mixers.movement import Movement, measure_movement
 from anyformer.mixers.onnx import export_onnx

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from anyformer.mixers.errors import MixerError
+from anyformer.errors import MixerError
 from anyformer.mixers.mixer import Mixer, TokenMixer
 from anyformer.mixers.onnx import export_onnx
 

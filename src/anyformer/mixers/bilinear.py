@@ -7,7 +7,7 @@ from typing import Any, final
 import torch
 from torch import Tensor, nn
 
-from anyformer.mixers.errors import MixerError
+from anyformer.errors import MixerError
 from anyformer.mixers.mixer import Mixer, TokenMixer, positive
 
 

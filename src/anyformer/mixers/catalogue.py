@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from anyformer.errors import MixerError
 from anyformer.mixers.attention import Attention
 from anyformer.mixers.average import Average
 from anyformer.mixers.bilinear import Bilinear
 from anyformer.mixers.convolution import Convolution
-from anyformer.mixers.errors import MixerError
 from anyformer.mixers.mixer import Mixer
 
 CATALOGUE: dict[str, type[Attention] | type[Average] | type[Bilinear] | type[Convolution]] = {

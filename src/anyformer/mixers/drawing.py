@@ -1,16 +1,13 @@
 """The movement of tokens as a picture."""
 
-import importlib
-import os
-import secrets
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from anyformer.mixers.errors import MixerError
+from anyformer.errors import MixerError
 from anyformer.mixers.movement import Movement
+from anyformer.pictures import SUFFIXES, require_matplotlib, save_picture
 
-SUFFIXES = (".svg", ".png", ".pdf")
 _DOTS_PER_INCH = 120
 # Okabe and Ito's colours: told apart by everybody; markers tell them apart in grey.
 _LOOKS = (("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("#56B4E9", "v"), ("#E69F00", "P"))
@@ -28,23 +25,14 @@ def draw_movement(measured: Sequence[Movement], place: str | Path) -> Path:
     place = Path(place)
     if place.suffix.lower() not in SUFFIXES:
         raise MixerError(f"a picture must end in one of {', '.join(SUFFIXES)}; got {place.name!r}.")
-    figure = movement_picture(measured)
-    part = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
-    try:
-        with part.open("xb") as file:
-            figure.savefig(file, format=place.suffix.lower()[1:], dpi=_DOTS_PER_INCH)
-        os.replace(part, place)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    return place
+    return save_picture(movement_picture(measured), place, _DOTS_PER_INCH)
 
 
 def movement_picture(measured: Sequence[Movement]) -> Any:
     """The same as a Matplotlib figure."""
     if not measured:
         raise MixerError("a picture must have something to show; got no movements. Give what measure_movement returns.")
-    figure = _require_matplotlib().Figure(figsize=(10, 4), layout="constrained")
+    figure = require_matplotlib().Figure(figsize=(10, 4), layout="constrained")
     shares, reach = figure.subplots(1, 2)
     for index, mixer in enumerate(dict.fromkeys(one.mixer for one in measured)):
         colour, marker = _LOOKS[index % len(_LOOKS)]
@@ -64,12 +52,3 @@ def _draw_reach(panel: Any, row: Movement, look: dict[str, Any]) -> None:
     """Only what moves: zero has no place on a logarithmic axis."""
     points = [(gap, distance) for gap, distance in enumerate(row.distances) if distance > 0]
     panel.plot(*zip(*points, strict=True), **look, markevery=max(1, len(points) // 12))
-
-
-def _require_matplotlib() -> Any:
-    try:
-        return importlib.import_module("matplotlib.figure")
-    except ImportError as missing:
-        raise ImportError(
-            f"pictures need Matplotlib, which cannot be imported ({missing}). Install it: pip install anyformer[plots]"
-        ) from missing

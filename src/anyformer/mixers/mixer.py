@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from anyformer.mixers.errors import MixerError
+from anyformer.errors import MixerError
 
 
 class TokenMixer(nn.Module, ABC):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from anyformer.mixers.errors import MixerError
+from anyformer.errors import MixerError
 from anyformer.mixers.mixer import Mixer, TokenMixer, positive
 
 

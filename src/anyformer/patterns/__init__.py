@@ -5,6 +5,7 @@
 'PAPER_B'
 """
 
+from anyformer.errors import PatternError
 from anyformer.patterns.answers import Answer, Reach, Relay, SelfLoops, TokenPath
 from anyformer.patterns.arrange import Arrangement, intersection, multihead, sequential, union
 from anyformer.patterns.arrays import from_arrays, to_arrays, to_csr, to_dense, to_edges
@@ -15,7 +16,6 @@ from anyformer.patterns.cubes import Butterfly, Hypercube
 from anyformer.patterns.custom import from_edges, from_mask_mod, from_matrix, from_networkx
 from anyformer.patterns.description import from_json, in_short, to_json
 from anyformer.patterns.drawing import draw
-from anyformer.patterns.errors import PatternError
 from anyformer.patterns.factorised import Axial, Fixed, Strided
 from anyformer.patterns.family import PatternFamily
 from anyformer.patterns.flex import block_mask, mask_mod

@@ -4,7 +4,7 @@ import enum
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from anyformer.patterns.errors import PatternError
+from anyformer.errors import PatternError
 from anyformer.patterns.neighbours import Neighbours, common, united
 from anyformer.patterns.pattern import Layer, SparsityPattern
 

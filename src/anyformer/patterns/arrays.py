@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anyformer.patterns.errors import PatternError
+from anyformer.errors import PatternError
 from anyformer.patterns.neighbours import Indices, Neighbours
 from anyformer.patterns.pattern import SparsityPattern
 

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from anyformer.errors import PatternError
 from anyformer.patterns import arrange
 from anyformer.patterns.arrays import from_arrays, to_arrays, to_csr, to_dense, to_edges
 from anyformer.patterns.custom import from_matrix
 from anyformer.patterns.description import KINDS, from_json, to_json
-from anyformer.patterns.errors import PatternError
 from anyformer.patterns.family import PatternFamily
 from anyformer.patterns.neighbours import Neighbours
 from anyformer.patterns.paths import is_path

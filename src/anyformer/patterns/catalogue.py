@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from anyformer.errors import PatternError
 from anyformer.patterns.combinators import Causal
 from anyformer.patterns.cubes import Butterfly, Hypercube
-from anyformer.patterns.errors import PatternError
 from anyformer.patterns.factorised import Axial, Fixed, Strided
 from anyformer.patterns.family import PatternFamily
 from anyformer.patterns.random_keys import Random

@@ -6,8 +6,8 @@ from typing import final
 
 import numpy as np
 
+from anyformer.errors import PatternError
 from anyformer.patterns import arrange
-from anyformer.patterns.errors import PatternError
 from anyformer.patterns.family import PatternFamily, in_order
 from anyformer.patterns.neighbours import Indices
 from anyformer.patterns.pattern import SparsityPattern

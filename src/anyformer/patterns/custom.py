@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from anyformer.patterns.errors import PatternError
+from anyformer.errors import PatternError
 from anyformer.patterns.neighbours import Neighbours, from_pairs
 from anyformer.patterns.pattern import SparsityPattern, single
 from anyformer.patterns.sizes import whole_number

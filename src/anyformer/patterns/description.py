@@ -4,10 +4,10 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
+from anyformer.errors import PatternError
 from anyformer.patterns.arrange import Arrangement
 from anyformer.patterns.catalogue import FAMILIES
 from anyformer.patterns.combinators import Causal, Intersection, Multihead, Sequential, Union
-from anyformer.patterns.errors import PatternError
 from anyformer.patterns.family import PatternFamily
 from anyformer.patterns.neighbours import Neighbours
 from anyformer.patterns.pattern import SparsityPattern

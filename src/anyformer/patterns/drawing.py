@@ -1,23 +1,20 @@
 """A pattern as a picture: who sees whom in each layer, after how many hops, and γ as a path."""
 
-import importlib
-import os
-import secrets
 import textwrap
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from anyformer.errors import PatternError
 from anyformer.patterns.answers import TokenPath
-from anyformer.patterns.errors import PatternError
 from anyformer.patterns.family import PatternFamily
 from anyformer.patterns.hops import first_hops
 from anyformer.patterns.neighbours import Neighbours
 from anyformer.patterns.pattern import SparsityPattern
 from anyformer.patterns.universality import check_universality
+from anyformer.pictures import SUFFIXES, require_matplotlib, save_picture
 
-SUFFIXES = (".svg", ".png", ".pdf")
 MOST_TOKENS = 256
 _MOST_LAYERS = 4
 _PANEL, _DOTS_PER_INCH = 3.2, 120
@@ -39,21 +36,12 @@ def draw(pattern: PatternFamily | SparsityPattern, place: str | Path, tokens: in
     place = Path(place)
     if place.suffix.lower() not in SUFFIXES:
         raise PatternError(f"a picture must end in one of {', '.join(SUFFIXES)}; got {place.name!r}.")
-    drawn = picture(pattern, tokens)
-    part = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
-    try:
-        with part.open("xb") as file:
-            drawn.savefig(file, format=place.suffix.lower()[1:], dpi=_DOTS_PER_INCH)
-        os.replace(part, place)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    return place
+    return save_picture(picture(pattern, tokens), place, _DOTS_PER_INCH)
 
 
 def picture(pattern: PatternFamily | SparsityPattern, tokens: int | None = None) -> Any:
     """A Matplotlib figure: a panel for each of the first layers, one for the hops, one for γ."""
-    figures = _require_matplotlib("matplotlib.figure")
+    figures = require_matplotlib()
     report = check_universality(pattern, tokens)
     if report.tokens > MOST_TOKENS:
         raise PatternError(
@@ -85,7 +73,7 @@ def _draw_hops(figure: Any, panel: Any, pattern: SparsityPattern, hops: int | No
     first = first_hops(pattern, hops or 2 * pattern.period * pattern.tokens)
     largest = max(1, int(first.max()))
     colours = (
-        _require_matplotlib("matplotlib").colormaps["viridis_r"].resampled(min(largest, 256)).with_extremes(bad="white")
+        require_matplotlib("matplotlib").colormaps["viridis_r"].resampled(min(largest, 256)).with_extremes(bad="white")
     )
     shown = np.ma.masked_equal(first, 0)
     image = panel.imshow(shown, cmap=colours, vmin=0.5, vmax=largest + 0.5, interpolation="nearest")
@@ -123,12 +111,3 @@ def _label(panel: Any, tokens: int, title: str, across: str, down: str) -> None:
     panel.set_title(title, fontsize=9)
     panel.set_xlabel(across, fontsize=8)
     panel.set_ylabel(down, fontsize=8)
-
-
-def _require_matplotlib(module: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError as missing:
-        raise ImportError(
-            f"pictures need Matplotlib, which cannot be imported ({missing}). Install it: pip install anyformer[plots]"
-        ) from missing

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anyformer.errors import PatternError
 from anyformer.patterns.custom import MaskMod
-from anyformer.patterns.errors import PatternError
 from anyformer.patterns.neighbours import Indices, Neighbours, each_once
 from anyformer.patterns.pattern import Layer, SparsityPattern
 from anyformer.patterns.sizes import whole_number

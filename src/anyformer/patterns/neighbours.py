@@ -8,7 +8,7 @@ from typing import TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from anyformer.patterns.errors import PatternError
+from anyformer.errors import PatternError
 
 Indices: TypeAlias = NDArray[np.int64]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias, final
 
-from anyformer.patterns.errors import PatternError
+from anyformer.errors import PatternError
 from anyformer.patterns.neighbours import Neighbours, united
 
 Layer: TypeAlias = tuple[Neighbours, ...]

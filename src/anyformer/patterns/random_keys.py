@@ -6,7 +6,7 @@ from typing import final
 
 import numpy as np
 
-from anyformer.patterns.errors import PatternError
+from anyformer.errors import PatternError
 from anyformer.patterns.family import PatternFamily
 from anyformer.patterns.neighbours import Neighbours, from_pairs
 from anyformer.patterns.pattern import SparsityPattern, single

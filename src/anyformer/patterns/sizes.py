@@ -1,24 +1,12 @@
 """Whole numbers that describe a pattern: tokens, widths, strides, seeds."""
 
+import functools
 import math
-import operator
 
-from anyformer.patterns.errors import PatternError
+from anyformer.errors import PatternError
+from anyformer.whole_numbers import whole_number as whole_number_or
 
-
-def whole_number(name: str, value: int, least: int) -> int:
-    """`value` as an int, or a PatternError that names it.
-
-    >>> whole_number("half_width", 3, least=1)
-    3
-    """
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise PatternError(f"{name} must be a whole number; got {value!r}. Give an int of at least {least}.") from None
-    if number < least:
-        raise PatternError(f"{name} must be at least {least}; got {number}. Give a larger {name}.")
-    return number
+whole_number = functools.partial(whole_number_or, error=PatternError)
 
 
 def about_root(tokens: int) -> int:

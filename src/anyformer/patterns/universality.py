@@ -22,10 +22,10 @@ report takes a layer as seeing what all its heads see. Paper B's layers have two
 
 import numpy as np
 
+from anyformer.errors import PatternError
 from anyformer.patterns.answers import Answer, Reach, Relay, SelfLoops, TokenPath
 from anyformer.patterns.connectivity import components, unreachable_pair
 from anyformer.patterns.description import in_short
-from anyformer.patterns.errors import PatternError
 from anyformer.patterns.family import PatternFamily
 from anyformer.patterns.growth import growth
 from anyformer.patterns.paths import find_path

@@ -1,9 +1,6 @@
 """Error against size and time: one target built for a row of tolerances, as data, as text and as a picture."""
 
 import dataclasses
-import importlib
-import os
-import secrets
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +11,7 @@ import numpy as np
 from rich.console import Group, RenderableType
 
 from anyformer.construction.select import AUTO
+from anyformer.pictures import require_matplotlib, save_picture
 from anyformer.reports.comparison import (
     Asked,
     Attempt,
@@ -31,7 +29,6 @@ from anyformer.reports.comparison import (
 from anyformer.reports.terminal import facts, heading, number, visible
 from anyformer.targets.checks import check_target
 
-SUFFIXES = (".svg", ".png", ".pdf")
 SIZE, DOTS_PER_INCH = (10.0, 4.5), 100
 # Okabe and Ito's colours: told apart by everybody, and in grey.
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#8B4A8B"
@@ -155,20 +152,6 @@ def _note(point: CurvePoint) -> str | None:
     return point.skipped if point.refused is None else f"refused: {in_short(point.refused)}"
 
 
-def require_matplotlib() -> Any:
-    """The module that draws, loaded only now.
-
-    Raises:
-        ImportError: if it is not installed, with the command that installs it.
-    """
-    try:
-        return importlib.import_module("matplotlib.figure")
-    except ImportError as missing:
-        raise ImportError(
-            f"pictures need Matplotlib, which cannot be imported ({missing}). Install it: pip install anyformer[plots]"
-        ) from missing
-
-
 def write_picture(asked: Asked, points: Sequence[CurvePoint], place: str | Path) -> Path:
     """Draw the curve into a .svg, .png or .pdf file, which is replaced in one step or not at all.
 
@@ -180,17 +163,9 @@ def write_picture(asked: Asked, points: Sequence[CurvePoint], place: str | Path)
     Returns:
         The place.
     """
-    place = Path(place)
-    part = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
-    try:
-        with part.open("xb") as file, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a letter of a name that the font lacks is drawn as a box
-            picture(asked, points).savefig(file, format=place.suffix.lower()[1:], dpi=DOTS_PER_INCH)
-        os.replace(part, place)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    return place
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a letter of a name that the font lacks is drawn as a box
+        return save_picture(picture(asked, points), Path(place), DOTS_PER_INCH)
 
 
 def picture(asked: Asked, points: Sequence[CurvePoint]) -> Any:
@@ -269,7 +244,7 @@ def _label_tolerances(panel: Any, points: Sequence[CurvePoint]) -> None:
 def _label_powers(axis: Any) -> None:
     """Plain numbers at 1, 2 and 5 times the powers of ten, only the powers where there are many."""
     low, high = axis.get_view_interval()
-    ticks = importlib.import_module("matplotlib.ticker")
+    ticks = require_matplotlib("matplotlib.ticker")
     axis.set_major_locator(ticks.LogLocator(subs=(1, 2, 5) if high < 300 * low else (1,)))
     axis.set_major_formatter(lambda value, _: f"{value:,.10g}")
     axis.set_minor_formatter(ticks.NullFormatter())

@@ -1,23 +1,11 @@
 """Whole numbers that describe a target: tokens, width, degrees and windows."""
 
-import operator
+import functools
 
 from anyformer.errors import TargetError
+from anyformer.whole_numbers import whole_number as whole_number_or
 
-
-def whole_number(name: str, value: int, least: int) -> int:
-    """`value` as an int, or a TargetError that names it.
-
-    >>> whole_number("tokens", 3, least=2)
-    3
-    """
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TargetError(f"{name} must be a whole number; got {value!r}. Give an int of at least {least}.") from None
-    if number < least:
-        raise TargetError(f"{name} must be at least {least}; got {number}. Give a larger {name}.")
-    return number
+whole_number = functools.partial(whole_number_or, error=TargetError)
 
 
 def check_sizes(tokens: int, width: int) -> None:

@@ -1,4 +1,4 @@
-"""BERT with any mixers, in the form of Hugging Face; importing it makes it known to their Auto classes."""
+"""BERT with any mixers, in the form of Hugging Face; importing it makes it known to their Auto classes and to ONNX."""
 
 from anyformer.mixers.bert.config import MixerBertConfig
 from anyformer.mixers.bert.convert import convert
@@ -18,5 +18,5 @@ __all__ = [
     "register",
 ]
 
-# The one thing done at import: whoever imports these classes may then load their folders by AutoModel.
+# The one thing done at import: whoever imports these classes may then load their folders by AutoModel, and export them.
 register()

@@ -5,9 +5,9 @@ from typing import Any
 
 from transformers import BertConfig
 
+from anyformer.errors import MixerError
 from anyformer.mixers.attention import Attention
 from anyformer.mixers.catalogue import from_json, to_json
-from anyformer.mixers.errors import MixerError
 from anyformer.mixers.mixer import Mixer
 
 

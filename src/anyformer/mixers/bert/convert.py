@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import torch
 from transformers import models
 
+from anyformer.errors import MixerError
 from anyformer.mixers.bert.config import MixerBertConfig
 from anyformer.mixers.bert.language import MixerBertForMaskedLM, MixerBertForPreTraining
 from anyformer.mixers.bert.model import MixerBertModel, MixerBertPreTrainedModel
 from anyformer.mixers.bert.tasks import MixerBertForQuestionAnswering, MixerBertForSequenceClassification
-from anyformer.mixers.errors import MixerError
 from anyformer.mixers.mixer import Mixer
 
 OURS: dict[type[torch.nn.Module], type[MixerBertPreTrainedModel]] = {

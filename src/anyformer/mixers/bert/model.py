@@ -17,8 +17,8 @@ from transformers.models.bert.modeling_bert import (
 )
 from transformers.utils.generic import can_return_tuple
 
+from anyformer.errors import MixerError
 from anyformer.mixers.bert.config import MixerBertConfig
-from anyformer.mixers.errors import MixerError
 from anyformer.mixers.mixer import Mixer, TokenMixer, is_traced
 
 

@@ -1,11 +1,13 @@
-"""Making the classes known to AutoConfig, AutoModel, AutoTokenizer and the pipelines."""
+"""Making the classes known to AutoConfig, AutoModel, AutoTokenizer and the pipelines, and to `export_onnx`."""
 
 import transformers
 
 from anyformer.mixers.bert.config import MixerBertConfig
+from anyformer.mixers.bert.graph import bert_graph
 from anyformer.mixers.bert.language import MixerBertForMaskedLM, MixerBertForPreTraining
-from anyformer.mixers.bert.model import MixerBertModel
+from anyformer.mixers.bert.model import MixerBertModel, MixerBertPreTrainedModel
 from anyformer.mixers.bert.tasks import MixerBertForQuestionAnswering, MixerBertForSequenceClassification
+from anyformer.mixers.onnx import onnx_graph
 
 _AUTO = {
     transformers.AutoModel: MixerBertModel,
@@ -24,3 +26,4 @@ def register() -> None:
     transformers.AutoTokenizer.register(
         MixerBertConfig, slow_tokenizer_class=None, fast_tokenizer_class=transformers.BertTokenizerFast, exist_ok=True
     )
+    onnx_graph.register(MixerBertPreTrainedModel, bert_graph)

@@ -1,0 +1,30 @@
+"""Matplotlib, loaded only when something is drawn, and pictures written in one step or not at all."""
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+from anyformer.replacing import replacing
+
+SUFFIXES = (".svg", ".png", ".pdf")
+
+
+def require_matplotlib(module: str = "matplotlib.figure") -> Any:
+    """A module of what draws.
+
+    Raises:
+        ImportError: if it is not installed, with the command that installs it.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as missing:
+        raise ImportError(
+            f"pictures need Matplotlib, which cannot be imported ({missing}). Install it: pip install anyformer[plots]"
+        ) from missing
+
+
+def save_picture(figure: Any, place: Path, dots_per_inch: int) -> Path:
+    """Write a Matplotlib figure to a file whose suffix says the format; what was there is replaced at once."""
+    with replacing(place) as file:
+        figure.savefig(file, format=place.suffix.lower()[1:], dpi=dots_per_inch)
+    return place

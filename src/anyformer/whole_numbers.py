@@ -1,0 +1,20 @@
+"""Whole numbers that users give: tokens, widths, strides, seeds."""
+
+import operator
+
+from anyformer.errors import AnyformerError
+
+
+def whole_number(name: str, value: int, least: int, error: type[AnyformerError]) -> int:
+    """`value` as an int, or the given error, which names it.
+
+    >>> whole_number("tokens", 3, least=2, error=AnyformerError)
+    3
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise error(f"{name} must be a whole number; got {value!r}. Give an int of at least {least}.") from None
+    if number < least:
+        raise error(f"{name} must be at least {least}; got {number}. Give a larger {name}.")
+    return number
