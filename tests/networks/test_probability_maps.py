@@ -1,5 +1,6 @@
 """Maps from scores to weights, and the battery that anybody's own can be run through."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -110,3 +111,16 @@ def test_faulty_maps_are_caught(fault, message):
 def test_alphas_that_mean_nothing_are_refused(alpha):
     with pytest.raises(NetworkError, match="alpha must be above 1"):
         Entmax(alpha)
+
+
+@pytest.mark.parametrize("rho", [Sparsemax(), Entmax(), Entmax(1.2)], ids=str)
+@given(seed=st.integers(0, 2**32 - 1), keys=st.integers(2, 200))
+def test_weights_add_up_to_one_within_the_margin_of_the_checker(rho, seed, keys):
+    """One winner with nearly all the weight and all others in the support: there the threshold's sum is largest."""
+    random = np.random.default_rng(seed)
+    lag = random.uniform(0.5, 0.99)
+    scores = -lag - random.uniform(0, (1 - lag) / keys, (7, keys))
+    scores[:, random.integers(keys)] = 0.0
+    # The exact sum of the float64 weights: math.fsum is correctly rounded.
+    off = max(abs(math.fsum(weights) - 1) for weights in rho(scores))
+    assert off <= (keys + 1) * 2.0**-53

@@ -78,14 +78,18 @@ class Sparsemax:
     """
 
     def __call__(self, scores: Array) -> Array:
-        """Turn scores into weights along the last axis."""
+        """Turn scores into weights along the last axis: one threshold by sorting, then one division.
+
+        Without the division, the threshold's rounding would push the weights' sum away from 1 by as many ulps as the
+        square of the number of keys.
+        """
         z = scores - scores.max(axis=-1, keepdims=True)
         falling = -np.sort(-z, axis=-1)
         sums = np.cumsum(falling, axis=-1)
         counts = np.arange(1, z.shape[-1] + 1)
         support = (1 + counts * falling > sums).sum(axis=-1, keepdims=True)
         tau = (np.take_along_axis(sums, support - 1, axis=-1) - 1) / support
-        return np.asarray(np.maximum(z - tau, 0.0))
+        return _adding_up(np.maximum(z - tau, 0.0), z == 0)
 
     def scale(self, lead: float, loss: float, keys: int) -> float:
         """Exactly one-hot from a lead of 1 on."""
@@ -110,10 +114,7 @@ class Entmax:
             raise NetworkError(f"alpha must be above 1, where it is softmax, and at most 16; got {self.alpha!r}")
 
     def __call__(self, scores: Array) -> Array:
-        """Turn scores into weights along the last axis: bisection for τ, then one division to make them add up.
-
-        Where all that get any weight are tied, they get exactly equal shares.
-        """
+        """Turn scores into weights along the last axis: bisection for τ, then one division to make them add up."""
         z = (self.alpha - 1) * (scores - scores.max(axis=-1, keepdims=True))
         keys = z.shape[-1]
         # A winner with all the weight, and all keys alike.
@@ -123,11 +124,7 @@ class Entmax:
             middle = (low + high) / 2
             too_much = self._powers(z, middle).sum(axis=-1, keepdims=True) >= 1
             low, high = np.where(too_much, middle, low), np.where(too_much, high, middle)
-        powers = self._powers(z, low)
-        winners = z == 0
-        tied = (winners | (powers == 0)).all(axis=-1, keepdims=True)
-        weights = powers / _sum_in_order(powers)[..., None]
-        return np.where(tied, winners / winners.sum(axis=-1, keepdims=True), weights)
+        return _adding_up(self._powers(z, low), z == 0)
 
     def _powers(self, z: Array, tau: Array) -> Array:
         return np.asarray(np.maximum(z - tau, 0.0) ** (1 / (self.alpha - 1)))
@@ -143,6 +140,13 @@ class Entmax:
 
 Weighting: TypeAlias = Softmax | Hardmax | Sparsemax | Entmax
 MAPS: dict[str, Weighting] = {"softmax": Softmax(), "sparsemax": Sparsemax(), "entmax": Entmax(), "hardmax": Hardmax()}
+
+
+def _adding_up(powers: Array, winners: Array) -> Array:
+    """Weights with the sum 1 but for rounding; winners that are tied and alone get exactly equal shares."""
+    tied = (winners | (powers == 0)).all(axis=-1, keepdims=True)
+    weights = powers / _sum_in_order(powers)[..., None]
+    return np.where(tied, winners / winners.sum(axis=-1, keepdims=True), weights)
 
 
 def _sum_in_order(powers: Array) -> Array:
