@@ -27,6 +27,7 @@ SPINE = [
     "exports",
     "model",
     "mixers",
+    "training",
     "reports",
     "cli",
 ]

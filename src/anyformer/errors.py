@@ -38,3 +38,7 @@ class MixerError(AnyformerError):
 
 class WorkerError(AnyformerError):
     """Workers that are not there, or cannot be given the work."""
+
+
+class TrainingError(AnyformerError):
+    """A corpus, recipe, checkpoint or label that cannot be trained with."""

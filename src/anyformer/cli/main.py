@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from anyformer.cli import comparing, models, patterns, planning
+from anyformer.cli import comparing, models, patterns, planning, reproducing, training
 from anyformer.cli.failures import CHECK_FAILED, INTERRUPTED, USAGE, ClickUsageError, report
 from anyformer.errors import AnyformerError
 
@@ -20,9 +20,11 @@ app = typer.Typer(
 for verb in (
     *(planning.targets, planning.plan, planning.build, comparing.compare, comparing.curve),
     *(models.verify, models.run, models.describe, models.trace),
+    *(training.pretrain, training.finetune),
 ):
     app.command(verb.__name__)(verb)
 app.add_typer(patterns.app, name="pattern")
+app.add_typer(reproducing.app, name="reproduce")
 
 
 def _show_version(wanted: bool) -> None:

@@ -1,0 +1,68 @@
+"""`reproduce mixers`: the paper's comparison of token mixers, trained here."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from anyformer.cli.failures import UsageError
+from anyformer.cli.output import Json, emit, note
+from anyformer.cli.watching import training_bar
+
+if TYPE_CHECKING:
+    from anyformer.training import Schedule
+
+app = typer.Typer(help="The papers' experiments, trained here.", no_args_is_help=True)
+
+
+@app.callback()
+def group() -> None:
+    """The papers' experiments, trained here."""
+
+
+@app.command()
+def mixers(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The folder; started again, or several times at once, all go on.")
+    ],
+    nli: Annotated[
+        list[str],
+        typer.Option(help="Labelled pairs, as of finetune --pairs; repeatable. A tenth is held out, by premise."),
+    ],
+    corpus: Annotated[str | None, typer.Option(help="Text, as of pretrain; else a synthetic language.")] = None,
+    held_out: Annotated[str | None, typer.Option(help="Text to measure on; else the end of the corpus.")] = None,
+    budget: Annotated[str, typer.Option(help="smoke (minutes), hours, days (on two cores) or paper.")] = "smoke",
+    seeds: Annotated[int | None, typer.Option(min=1, help="How often each mixer is trained.")] = None,
+    json: Json = False,
+) -> None:
+    """Train all mixers and hybrids alike on words, then on entailment; write a table and plots beside the paper's."""
+    from anyformer import training
+    from anyformer.reports.reproduction import write_report
+    from anyformer.reports.terminal import paragraph
+    from anyformer.training.reproduction import BUDGETS, prepare_all, reproduce, runs_of
+
+    if budget not in BUDGETS:
+        raise UsageError(f"--budget must be one of {', '.join(BUDGETS)}; got {budget!r}.")
+    spent = BUDGETS[budget] if seeds is None else replace(BUDGETS[budget], seeds=seeds)
+    first = training.read_pairs(nli[0])
+    pairs = training.join_pairs([first, *(training.read_pairs(source, first.names) for source in nli[1:])])
+    other = None if held_out is None else training.open_corpus(held_out)
+    task = prepare_all(spent, training.open_corpus(corpus), other, pairs, output)
+    for run in reproduce(spent, task, output, _told):
+        note(f"{run.entrant.name}, seed {run.seed}: complete")
+    left = [run for run in runs_of(spent, output) if not run.is_complete]
+    if left:
+        text = f"{len(left)} runs are being worked on elsewhere; the last to finish writes the report"
+        emit(json, {"output": str(output), "left": len(left)}, paragraph(text))
+        return
+    report = write_report(spent, task, output)
+    emit(json, report.data, paragraph(report.table))
+
+
+@contextlib.contextmanager
+def _told(title: str, schedule: "Schedule") -> Iterator[Callable[[Mapping[str, Any]], None] | None]:
+    with training_bar(title, schedule) as watch:
+        yield watch

@@ -1,0 +1,122 @@
+"""`pretrain` and `finetune`: BERTs with any token mixers, on one CPU or under `accelerate launch` and `torchrun`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from anyformer.cli.failures import UsageError
+from anyformer.cli.output import Json, emit
+from anyformer.cli.watching import quiet_unless_main, training_bar
+
+if TYPE_CHECKING:
+    from anyformer.training import RunFolder
+    from anyformer.training.finetune import Examples
+
+HELD_OUT = 0.1
+"""The share of labelled examples that are held out where nothing else is said."""
+
+Output = Annotated[
+    Path, typer.Option("--output", "-o", help="The run's folder; started again with the same options, a run goes on.")
+]
+Seed = Annotated[int | None, typer.Option(help="What the weights, the batches and dropout are drawn from.")]
+Batch = Annotated[int | None, typer.Option(help="Sequences a step, over all processes.")]
+Rate = Annotated[float | None, typer.Option("--learning-rate", help="The largest learning rate.")]
+HeldOut = Annotated[str | None, typer.Option(help="What to measure on; else a part of the data.")]
+
+
+def pretrain(
+    output: Output,
+    size: Annotated[str | None, typer.Option(help="tiny, mini, small or base.")] = None,
+    recipe: Annotated[Path | None, typer.Option(metavar="FILE", help="A TOML recipe, instead of a size.")] = None,
+    mixer: Annotated[
+        list[str] | None,
+        typer.Option(help="For all layers, or repeated for each: attention, average, bilinear, convolution:kernel=15."),
+    ] = None,
+    corpus: Annotated[
+        str | None,
+        typer.Option(help="A text file or folder (plain, .xz, .gz), hub:NAME, or nothing: a synthetic language."),
+    ] = None,
+    held_out: HeldOut = None,
+    tokenizer: Annotated[
+        Path | None, typer.Option(help="A tokenizer's folder, tokenizer.json or vocab.txt; else one is trained.")
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help="Steps of the optimizer.")] = None,
+    tokens: Annotated[int | None, typer.Option(help="The length of the sequences.")] = None,
+    batch: Batch = None,
+    learning_rate: Rate = None,
+    seed: Seed = None,
+    json: Json = False,
+) -> None:
+    """Pre-train a BERT on masked words."""
+    if size is not None and recipe is not None:
+        raise UsageError("--size and --recipe must not both be given: a recipe names its size.")
+    from anyformer import training
+
+    start = training.Recipe.of_size(size or "tiny") if recipe is None else training.read_recipe(recipe)
+    asked = start.changed(
+        architecture={"mixers": training.parse_mixers(mixer) if mixer else None},
+        text={"tokens": tokens},
+        schedule={"steps": steps, "batch": batch, "learning_rate": learning_rate, "seed": seed},
+    )
+    training.RunFolder(output).require_free()
+    with quiet_unless_main(), training_bar("training", asked.schedule, asked.text.tokens) as watch:
+        text = training.prepare(
+            training.open_corpus(corpus),
+            output / "text",
+            asked.architecture.vocabulary,
+            held_out=None if held_out is None else training.open_corpus(held_out),
+            tokenizer=tokenizer,
+        )
+        folder = training.pretrain(asked, text, output, watch)
+        _show(folder, json)
+
+
+def finetune(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="The folder of a model, as OUTPUT/model of pretrain.")],
+    output: Output,
+    pairs: Annotated[
+        list[str] | None,
+        typer.Option(help="TSV or JSONL of labelled texts (plain, .xz, .gz), or glue:mnli; repeatable."),
+    ] = None,
+    questions: Annotated[Path | None, typer.Option(help="SQuAD JSON (plain, .xz, .gz).")] = None,
+    held_out: HeldOut = None,
+    epochs: Annotated[float, typer.Option(help="How often every example is seen.")] = 3.0,
+    batch: Batch = None,
+    learning_rate: Rate = None,
+    seed: Seed = None,
+    json: Json = False,
+) -> None:
+    """Fine-tune a pre-trained BERT to classify texts or pairs of texts, or to find answers."""
+    if (pairs is None) == (questions is None):
+        raise UsageError("exactly one of --pairs and --questions must be given: what to learn.")
+    from anyformer import training
+    from anyformer.training.recipe import changed
+
+    examples, unseen = _examples(pairs, questions, held_out)
+    start = training.Schedule(batch=32, learning_rate=5e-4, warmup=0.1)
+    schedule = changed(start, batch=batch, learning_rate=learning_rate, seed=seed).for_epochs(len(examples), epochs)
+    with quiet_unless_main(), training_bar("training", schedule) as watch:
+        _show(training.finetune(model, examples, unseen, output, schedule, watch), json)
+
+
+def _examples(pairs: list[str] | None, questions: Path | None, held_out: str | None) -> tuple["Examples", "Examples"]:
+    """What to train on and what to measure on; a tenth of the former where nothing is said of the latter."""
+    from anyformer import training
+
+    if questions is not None:
+        asked = training.read_questions(questions)
+        if held_out is None:
+            return training.split_questions(asked, HELD_OUT, seed=0)
+        return asked, training.read_questions(held_out)
+    first = training.read_pairs((pairs or [])[0])
+    labelled = training.join_pairs([first, *(training.read_pairs(source, first.names) for source in (pairs or [])[1:])])
+    if held_out is None:
+        return training.split_pairs(labelled, HELD_OUT, seed=0)
+    return labelled, training.read_pairs(held_out, labelled.names)
+
+
+def _show(folder: "RunFolder", json: bool) -> None:
+    from anyformer.reports.training import run_data, run_view
+
+    emit(json, run_data(folder), run_view(folder))

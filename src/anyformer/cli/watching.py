@@ -1,0 +1,69 @@
+"""A training run as it is watched: a bar on a terminal, and one voice for many processes."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from anyformer.training import Schedule
+
+SMOOTH = 0.9
+"""How much of the loss that is shown is that of steps before."""
+
+
+@contextlib.contextmanager
+def quiet_unless_main() -> Iterator[None]:
+    """Of several processes that share a run, as `accelerate launch` and `torchrun` start them, the first one speaks."""
+    if os.environ.get("RANK", "0") == "0":
+        yield
+        return
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+        yield
+
+
+@contextlib.contextmanager
+def training_bar(
+    title: str, schedule: "Schedule", tokens: int | None = None
+) -> Iterator[Callable[[Mapping[str, Any]], None] | None]:
+    """Steps, loss, speed and time left, on stderr if that is a terminal and this process speaks."""
+    from anyformer.reports.terminal import console
+
+    stderr = console(sys.stderr)
+    if not stderr.is_terminal or os.environ.get("RANK", "0") != "0":
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        *(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[seen]}")),
+        *(TextColumn("left"), TimeRemainingColumn()),
+    )
+    with Progress(*columns, console=stderr, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
+        task = bar.add_task(title, total=schedule.steps, seen="")
+        seen = _Seen(schedule.batch, tokens)
+        yield lambda row: bar.update(task, completed=row["step"], seen=seen.after(row))
+
+
+class _Seen:
+    """What is worth a look besides the number of steps."""
+
+    def __init__(self, batch: int, tokens: int | None) -> None:
+        self._unit, self._a_step = ("sequences", batch) if tokens is None else ("tokens", batch * tokens)
+        self._first: tuple[int, float] | None = None
+        self._loss: float | None = None
+        self._measured = self._speed = ""
+
+    def after(self, row: Mapping[str, Any]) -> str:
+        """The text after another row of measurements."""
+        if "loss" in row:
+            before = row["loss"] if self._loss is None else self._loss
+            self._loss = SMOOTH * before + (1 - SMOOTH) * row["loss"]
+            self._first = self._first or (row["step"], row["seconds"])
+            steps, seconds = row["step"] - self._first[0], row["seconds"] - self._first[1]
+            self._speed = f"{steps * self._a_step / seconds:,.0f} {self._unit}/s" if seconds > 0 else ""
+        else:
+            self._measured = "  ".join(f"{name.replace('_', ' ')} {row[name]:.3f}" for name in row if name != "step")
+        loss = "" if self._loss is None else f"loss {self._loss:.3f}"
+        return "  ".join(text for text in (loss, self._measured, self._speed) if text)

@@ -1,0 +1,197 @@
+"""The comparison of token mixers as data, as a table beside the paper's, and as pictures."""
+
+import json
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from anyformer.pictures import require_matplotlib, save_picture
+from anyformer.training.folder import RunFolder, write_text
+from anyformer.training.pretrain import Prepared
+from anyformer.training.reproduction import Budget, Run, Task, runs_of, step_times
+
+PAPER = {
+    "average": ("88.3M", 28.0, 66.0),
+    "bilinear": ("90M", 59.0, 72.3),
+    "convolution": ("102.5M", 60.0, 73.0),
+    "attention": ("110M", 63.0, 78.2),
+}
+"""Paper A: parameters, masked-LM accuracy and MNLI accuracy in percent, at BERT_BASE."""
+
+# Okabe and Ito's colours, told apart by everybody; hybrids share one that fades with the number of convolutions.
+COLOURS = {"average": "#E69F00", "bilinear": "#009E73", "convolution": "#D55E00", "attention": "#0072B2"}
+HYBRIDS = ("#CC79A7", "#A05195", "#6A3D9A", "#3F1D6B")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an entrant came to, over its seeds."""
+
+    name: str
+    parameters: int
+    milliseconds: float
+    words: tuple[float, ...]
+    losses: tuple[float, ...]
+    entailment: tuple[float, ...]
+    curves: tuple[tuple[tuple[int, float], ...], ...]
+    """For each seed: tokens seen and validation loss."""
+
+
+def outcomes(runs: Sequence[Run], tokens_a_step: int, milliseconds: dict[str, float]) -> list[Outcome]:
+    """Complete runs, gathered by entrant; the runs of an entrant stand in the order of their seeds."""
+    names = list(dict.fromkeys(run.entrant.name for run in runs))
+    grouped = {name: [run for run in runs if run.entrant.name == name] for name in names}
+    return [
+        Outcome(
+            name,
+            _parameters(mine[0].pretraining),
+            milliseconds.get(name, math.nan),
+            tuple(_last(run.pretraining, "validation_accuracy") for run in mine),
+            tuple(_last(run.pretraining, "validation_loss") for run in mine),
+            tuple(_last(run.tuning, "accuracy") for run in mine),
+            tuple(_curve(run.pretraining, tokens_a_step) for run in mine),
+        )
+        for name, mine in grouped.items()
+    ]
+
+
+def _last(folder: RunFolder, name: str) -> float:
+    return float([row[name] for row in folder.rows() if name in row][-1])
+
+
+def _curve(folder: RunFolder, tokens_a_step: int) -> tuple[tuple[int, float], ...]:
+    rows = [row for row in folder.rows() if "validation_loss" in row]
+    return tuple((row["step"] * tokens_a_step, row["validation_loss"]) for row in rows)
+
+
+def _parameters(folder: RunFolder) -> int:
+    """The number of weights in a model's file."""
+    from safetensors import safe_open
+
+    with safe_open(folder.model / "model.safetensors", "numpy") as file:
+        return sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
+
+
+def table(made: Sequence[Outcome]) -> str:
+    """Markdown: what was measured, with the standard error over seeds, beside what the paper has."""
+    heads = (
+        *("mixer", "parameters", "ms a step", "masked words, loss", "accuracy (%)", "entailment (%)"),
+        *("paper: parameters", "masked words (%)", "MNLI (%)"),
+    )
+    lines = [heads, ("---",) * len(heads), *(_row(outcome) for outcome in made)]
+    return "".join("| " + " | ".join(cells) + " |\n" for cells in lines)
+
+
+def _row(outcome: Outcome) -> tuple[str, ...]:
+    paper = PAPER.get(outcome.name)
+    return (
+        outcome.name,
+        f"{outcome.parameters:,}",
+        f"{outcome.milliseconds:.0f}",
+        spread(outcome.losses, "{:.3f}"),
+        spread([100 * value for value in outcome.words], "{:.1f}"),
+        spread([100 * value for value in outcome.entailment], "{:.1f}"),
+        *((paper[0], f"{paper[1]:g}", f"{paper[2]:g}") if paper else ("", "", "")),
+    )
+
+
+def spread(values: Sequence[float], form: str) -> str:
+    """The mean and its standard error over seeds.
+
+    >>> spread([1.0, 3.0], "{:.1f}")
+    '2.0 ± 1.0'
+    """
+    mean = form.format(statistics.fmean(values))
+    return mean if len(values) < 2 else f"{mean} ± {form.format(standard_error(values))}"
+
+
+def standard_error(values: Sequence[float]) -> float:
+    """Of the mean; one value has none."""
+    return statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+
+
+def draw_curves(made: Sequence[Outcome], unigram: float, place: Path) -> Path:
+    """Validation loss by tokens seen, a line a seed, and the loss of somebody who knows word frequencies only."""
+    figure = require_matplotlib().Figure(figsize=(8, 5), layout="constrained")
+    panel = figure.subplots()
+    for outcome in made:
+        colour = _colour(outcome.name)
+        for seed, curve in enumerate(outcome.curves):
+            label = outcome.name if seed == 0 else None
+            panel.plot(*zip(*curve, strict=True), color=colour, linewidth=1.3, label=label)
+    panel.axhline(unigram, color="#888888", linewidth=1, linestyle=":")
+    panel.annotate(
+        "word frequencies alone", (0.99, unigram), xycoords=("axes fraction", "data"), ha="right", va="bottom"
+    )
+    lowest = min(loss for outcome in made for curve in outcome.curves for _, loss in curve)
+    panel.set(xlabel="tokens seen", ylabel="validation loss (nats a masked word)", ylim=(lowest - 0.1, unigram + 0.4))
+    panel.legend(fontsize=8)
+    return save_picture(figure, place, dots_per_inch=120)
+
+
+def draw_hybrids(made: Sequence[Outcome], place: Path) -> Path:
+    """Accuracies by how many of the layers, counted from the input, are convolutions."""
+    stack = [one for one in made if one.name == "attention" or one.name.startswith("hybrid-")]
+    ordered = [*stack, *(one for one in made if one.name == "convolution")]
+    figure = require_matplotlib().Figure(figsize=(8, 3.6), layout="constrained")
+    words, entailment = figure.subplots(1, 2)
+    _draw_bars(words, ordered, lambda one: one.words, "masked words, accuracy (%)")
+    _draw_bars(entailment, ordered, lambda one: one.entailment, "entailment, accuracy (%)")
+    return save_picture(figure, place, dots_per_inch=120)
+
+
+def _draw_bars(panel: Any, ordered: Sequence[Outcome], of: Callable[[Outcome], Sequence[float]], label: str) -> None:
+    means = [100 * statistics.fmean(of(one)) for one in ordered]
+    errors = [100 * standard_error(of(one)) for one in ordered]
+    panel.errorbar(range(len(ordered)), means, yerr=errors, marker="o", color="#0072B2", capsize=4, linewidth=1.2)
+    panel.set(xlabel="convolution layers, from the input", ylabel=label, xticks=range(len(ordered)))
+
+
+def _colour(name: str) -> str:
+    if name in COLOURS:
+        return COLOURS[name]
+    return HYBRIDS[(int(name.removeprefix("hybrid-")) - 1) % len(HYBRIDS)]
+
+
+@dataclass(frozen=True)
+class Report:
+    """The comparison, as data and as the table that was written."""
+
+    data: dict[str, Any]
+    table: str
+
+
+def write_report(budget: Budget, task: Task, place: Path) -> Report:
+    """Gather all runs into `place/report`: table.md, results.json, curves and hybrids as pictures."""
+    folder = place / "report"
+    folder.mkdir(exist_ok=True)
+    tokens = budget.recipe.text.tokens * budget.recipe.schedule.batch
+    made = outcomes(runs_of(budget, place), tokens, step_times(budget, task))
+    unigram = unigram_loss(task.text)
+    data = {
+        "budget": {**budget.recipe.to_json(), "seeds": budget.seeds, "epochs": budget.epochs},
+        "text": [asdict(origin) for origin in task.text.origins],
+        "pairs": {"training": len(task.training), "held_out": len(task.held_out), "labels": task.training.names},
+        "unigram_loss": unigram,
+        "outcomes": [asdict(outcome) for outcome in made],
+    }
+    text = table(made)
+    write_text(folder / "table.md", text)
+    write_text(folder / "results.json", json.dumps(data, indent=1) + "\n")
+    draw_curves(made, unigram, folder / "curves.png")
+    draw_hybrids(made, folder / "hybrids.png")
+    return Report(data, text)
+
+
+def unigram_loss(text: Prepared) -> float:
+    """The loss of somebody who knows only how frequent each word is: the plateau that a model has to leave."""
+    special = list(text.tokenizer.all_special_ids)
+    seen = np.bincount(text.train, minlength=len(text.tokenizer)) + 1.0
+    seen[special] = 0.0
+    words = np.asarray(text.valid)[~np.isin(text.valid, special)]
+    return float(-np.log(seen[words] / seen.sum()).mean())

@@ -1,0 +1,45 @@
+"""Training BERTs with any token mixers: from text or labelled pairs to a model, from a laptop to a cluster.
+
+Needs `pip install anyformer[train]`.
+"""
+
+from anyformer.errors import TrainingError
+from anyformer.training.data.corpora import open_corpus
+from anyformer.training.data.corpus import Corpus
+from anyformer.training.data.language import SyntheticLanguage
+from anyformer.training.data.pairs import Pairs, join_pairs, read_pairs, split_pairs
+from anyformer.training.data.questions import Question, read_questions, split_questions
+from anyformer.training.data.vocabulary import load_tokenizer, train_tokenizer
+from anyformer.training.finetune import finetune
+from anyformer.training.folder import RunFolder
+from anyformer.training.pretrain import Prepared, prepare, pretrain
+from anyformer.training.recipe import SIZES, Architecture, Recipe, Schedule, Text
+from anyformer.training.recipe_files import parse_mixers, read_recipe
+
+__all__ = [
+    "SIZES",
+    "Architecture",
+    "Corpus",
+    "Pairs",
+    "Prepared",
+    "Question",
+    "Recipe",
+    "RunFolder",
+    "Schedule",
+    "SyntheticLanguage",
+    "Text",
+    "TrainingError",
+    "finetune",
+    "join_pairs",
+    "load_tokenizer",
+    "open_corpus",
+    "parse_mixers",
+    "prepare",
+    "pretrain",
+    "read_pairs",
+    "read_questions",
+    "read_recipe",
+    "split_pairs",
+    "split_questions",
+    "train_tokenizer",
+]

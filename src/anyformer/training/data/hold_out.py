@@ -1,0 +1,17 @@
+"""Holding out a share by a key, so that what shares a key stays on one side."""
+
+import hashlib
+
+from anyformer.errors import TrainingError
+
+
+def held_out(key: str, share: float, seed: int) -> bool:
+    """Whether this key is held out; each key is decided by itself, so more data does not move what was there.
+
+    >>> [held_out(key, share=0.5, seed=0) for key in "abcd"] == [held_out(key, share=0.5, seed=0) for key in "abcd"]
+    True
+    """
+    if not 0 < share < 1:
+        raise TrainingError(f"the share held out must be between 0 and 1; got {share}. Choose 0.1, for example.")
+    drawn = hashlib.sha256(f"{seed}\n{key}".encode()).digest()
+    return int.from_bytes(drawn[:8]) < share * 2**64

@@ -1,0 +1,85 @@
+"""Questions with answers in a context, as SQuAD has them."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from anyformer.errors import TrainingError
+from anyformer.training.data.hold_out import held_out
+from anyformer.training.data.reading import read_text
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question about a context; without answers where the context has none."""
+
+    id: str
+    title: str
+    """Of the article that the context is from."""
+    context: str
+    text: str
+    answers: tuple[str, ...]
+    starts: tuple[int, ...]
+    """Where in the context each answer starts, by characters."""
+
+
+def read_questions(source: str | Path) -> tuple[Question, ...]:
+    """The questions of a SQuAD JSON, version 1.1 or 2, plain or packed (.xz, .gz)."""
+    place = Path(source)
+    try:
+        questions = tuple(_questions(json.loads(read_text(place))))
+    except json.JSONDecodeError as error:
+        raise TrainingError(f"{place} must be a SQuAD JSON; it cannot be read: {error}. Give another.") from error
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise TrainingError(
+            f"{place} must be a SQuAD JSON, data → paragraphs → qas → answers; it is built otherwise:"
+            f" {type(error).__name__}: {error}. Give another."
+        ) from error
+    if not questions:
+        raise TrainingError(f"{place} must have questions; it has none. Give another.")
+    for question in questions:
+        _check(place, question)
+    return questions
+
+
+def split_questions(
+    questions: Sequence[Question], share: float, seed: int
+) -> tuple[tuple[Question, ...], tuple[Question, ...]]:
+    """Questions to train on and about `share` of the articles held out; no article is on both sides."""
+    sides: tuple[list[Question], list[Question]] = ([], [])
+    for question in questions:
+        sides[held_out(question.title, share, seed)].append(question)
+    if not all(sides):
+        raise TrainingError(
+            f"both sides of a split must have questions; {len({question.title for question in questions})} articles"
+            f" gave {len(sides[1])} of {len(questions)} held out at a share of {share}. Choose another share or seed."
+        )
+    return tuple(sides[0]), tuple(sides[1])
+
+
+def _questions(squad: Mapping[str, Any]) -> Iterator[Question]:
+    for article in squad["data"]:
+        for paragraph in article["paragraphs"]:
+            for asked in paragraph["qas"]:
+                # Version 2 lists plausible answers elsewhere; those of an impossible question are none.
+                answers = [] if asked.get("is_impossible") else asked["answers"]
+                yield Question(
+                    id=asked["id"],
+                    title=article["title"],
+                    context=paragraph["context"],
+                    text=asked["question"].strip(),
+                    answers=tuple(answer["text"] for answer in answers),
+                    starts=tuple(answer["answer_start"] for answer in answers),
+                )
+
+
+def _check(place: Path, question: Question) -> None:
+    for answer, start in zip(question.answers, question.starts, strict=True):
+        there = question.context[start : start + len(answer)]
+        if not answer or there != answer:
+            raise TrainingError(
+                f"{place}, question {question.id}: an answer must stand in its context at answer_start; {answer!r} does"
+                f" not: at {start} there is {there!r}. Correct or remove it."
+            )

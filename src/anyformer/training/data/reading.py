@@ -1,0 +1,73 @@
+"""Text files, plain or compressed by xz or gzip: whatever is wrong with one is said with its name and line."""
+
+import gzip
+import lzma
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from anyformer.errors import TrainingError
+
+
+def read_lines(place: Path, longest: int = -1) -> Iterator[tuple[int, str]]:
+    """The lines of a file with their numbers from 1, without line ends.
+
+    Args:
+        place: a UTF-8 file; .xz and .gz are unpacked on the way.
+        longest: bytes after which a line is cut at a space, since some corpora are a single line; -1 cuts none.
+
+    Returns:
+        Pairs of line number and text; the pieces of a cut line share its number.
+    """
+    with _unpacked(place) as file:
+        number, rest = 1, b""
+        # A byte-order mark belongs to the file, not to its first word.
+        encoding = "utf-8-sig"
+        while piece := file.readline(longest):
+            piece, ended = rest + piece, piece.endswith(b"\n")
+            cut = len(piece) if ended or longest < 0 or len(piece) < longest else piece.rfind(b" ") + 1
+            # A "word" longer than a piece is waited for: cutting it could cut a character.
+            whole, rest = piece[:cut], piece[cut:]
+            if whole:
+                yield number, _decoded(place, number, whole, encoding).rstrip("\r\n")
+                encoding = "utf-8"
+            number += ended
+        if rest:
+            yield number, _decoded(place, number, rest, encoding)
+
+
+def read_text(place: Path) -> str:
+    """The whole file."""
+    return "\n".join(line for _, line in read_lines(place))
+
+
+def existing(place: Path) -> Path:
+    """The place of a file that is there."""
+    if not place.is_file():
+        found = "it is a folder" if place.is_dir() else "there is nothing"
+        raise TrainingError(f"{place} must be a file; {found}. Check the path.")
+    return place
+
+
+@contextmanager
+def _unpacked(place: Path) -> Iterator[BinaryIO]:
+    openers: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open}
+    with openers.get(existing(place).suffix, open)(place, "rb") as file:
+        try:
+            yield file
+        except (lzma.LZMAError, gzip.BadGzipFile, zlib.error, EOFError) as error:
+            raise TrainingError(
+                f"{place} must be a whole {place.suffix} archive; it is damaged ({error}). Get it again."
+            ) from error
+
+
+def _decoded(place: Path, number: int, raw: bytes, encoding: str) -> str:
+    try:
+        return raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise TrainingError(
+            f"{place} must be UTF-8; line {number} is not, from its byte {error.start + 1} on. Convert the file"
+            " (iconv -t UTF-8), or remove it."
+        ) from error

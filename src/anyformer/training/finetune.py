@@ -1,0 +1,116 @@
+"""Fine-tuning: a pre-trained BERT learns to tell classes of texts apart, or to find answers."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from anyformer.errors import MixerError, TrainingError
+from anyformer.training import seeds
+from anyformer.training.answers import Answers
+from anyformer.training.classes import Classes, encode_pairs
+from anyformer.training.data.pairs import Pairs
+from anyformer.training.data.questions import Question
+from anyformer.training.data.spans import features
+from anyformer.training.data.vocabulary import load_tokenizer
+from anyformer.training.folder import RunFolder, quiet
+from anyformer.training.loop import Task, Watch, finish, run_in, train
+from anyformer.training.recipe import Schedule
+
+Examples = Pairs | tuple[Question, ...]
+"""What can be learned from: `read_pairs` and `read_questions` give it."""
+
+
+def finetune(
+    model: Path, training: Examples, held_out: Examples, place: Path, schedule: Schedule, watch: Watch | None = None
+) -> RunFolder:
+    """Learn the classes of texts from pairs, or to find answers from questions.
+
+    Args:
+        model: the folder of a pre-trained MixerBert and its tokenizer.
+        training: what to learn from.
+        held_out: what to measure on, of the same kind.
+        place: the run's folder; `place/model` is the result.
+        schedule: for how long.
+        watch: is told what is measured, as it is.
+
+    Raises:
+        TrainingError: if the model is none, or the folder another run's, or the classes differ.
+    """
+    if isinstance(training, Pairs) and isinstance(held_out, Pairs):
+        bert, tokenizer, task = _classes(model, training, held_out, schedule)
+    elif isinstance(training, tuple) and isinstance(held_out, tuple):
+        bert, tokenizer, task = _answers(model, training, held_out, schedule)
+    else:
+        raise TrainingError("what is held out must be of the same kind as what is trained on: pairs or questions.")
+    identity = {
+        "model": _model_digest(bert),
+        "training": _digest(training),
+        "held_out": _digest(held_out),
+        "schedule": asdict(schedule),
+    }
+    with run_in(place, identity) as folder:
+        if not folder.is_complete:
+            finish(folder, train(bert, task, schedule, folder, watch), tokenizer)
+    return folder
+
+
+def _classes(model: Path, training: Pairs, held_out: Pairs, schedule: Schedule) -> tuple[Any, Any, Task]:
+    from anyformer.mixers.bert import MixerBertForSequenceClassification
+
+    if training.names != held_out.names:
+        raise TrainingError(f"what is held out must have the labels {training.names}; got {held_out.names}.")
+    labels = {"num_labels": len(training.names), "id2label": dict(enumerate(training.names))}
+    bert, tokenizer = _pretrained(MixerBertForSequenceClassification, model, schedule, labels)
+    longest = bert.config.max_position_embeddings
+    seen, unseen = (encode_pairs(pairs, tokenizer, longest) for pairs in (training, held_out))
+    return bert, tokenizer, Classes(seen, unseen, tokenizer.pad_token_id, schedule)
+
+
+def _answers(
+    model: Path, training: Sequence[Question], held_out: Sequence[Question], schedule: Schedule
+) -> tuple[Any, Any, Task]:
+    from anyformer.mixers.bert import MixerBertForQuestionAnswering
+
+    bert, tokenizer = _pretrained(MixerBertForQuestionAnswering, model, schedule, {})
+    length = bert.config.max_position_embeddings
+    seen, unseen = (features(questions, tokenizer, length, length // 3) for questions in (training, held_out))
+    return bert, tokenizer, Answers(seen, unseen, held_out, tokenizer.pad_token_id, schedule)
+
+
+def _pretrained(head: Any, model: Path, schedule: Schedule, options: Mapping[str, Any]) -> tuple[Any, Any]:
+    """A pre-trained encoder under a new head, which is drawn from the seed.
+
+    Raises:
+        TrainingError: if the folder has no model of ours, or no tokenizer.
+    """
+    if not (model / "config.json").is_file():
+        raise TrainingError(
+            f"a model must be a folder with config.json, as pretrain leaves in OUTPUT/model; got {model}."
+        )
+    torch.manual_seed(seeds.number("head", schedule.seed))
+    try:
+        with quiet():
+            bert = head.from_pretrained(model, local_files_only=True, **options)
+    except (ValueError, OSError, RuntimeError, MixerError) as error:
+        raise TrainingError(
+            f"a model must be a BERT that pretrain or save_pretrained wrote; {model}: {error}"
+        ) from error
+    return bert, load_tokenizer(model)
+
+
+def _model_digest(bert: Any) -> str:
+    """What the run starts from: the same folder with other weights is another run."""
+    digest = hashlib.sha256(repr([repr(mixer) for mixer in bert.config.layer_mixers]).encode())
+    for name, parameter in bert.named_parameters():
+        digest.update(name.encode())
+        digest.update(parameter.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _digest(examples: Examples) -> str:
+    """Frozen data show all they are."""
+    return hashlib.sha256(repr(examples).encode()).hexdigest()

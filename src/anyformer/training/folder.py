@@ -1,0 +1,166 @@
+"""The folder of a run: what it is a run of, who works on it, what was measured, and in the end the model.
+
+run.json          what decides the outcome; another run is refused in the same folder
+metrics.jsonl     one line for each thing measured
+tensorboard/      the same for TensorBoard
+checkpoints/      where it stands
+model/            the result, as Hugging Face keeps models; its presence says that the run is complete
+"""
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from anyformer.errors import TrainingError
+from anyformer.training.checkpoints import flush
+
+
+class Held(TrainingError):
+    """Somebody else works on the run."""
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """One run's place on disk."""
+
+    place: Path
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where checkpoints go."""
+        return self.place / "checkpoints"
+
+    @property
+    def metrics(self) -> Path:
+        """What was measured."""
+        return self.place / "metrics.jsonl"
+
+    @property
+    def model(self) -> Path:
+        """The result."""
+        return self.place / "model"
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the result is there."""
+        return self.model.is_dir()
+
+    def begin(self, identity: Mapping[str, Any]) -> None:
+        """Make the folder that of this run, or see that it is.
+
+        Raises:
+            TrainingError: if it belongs to another run, or to something else altogether.
+        """
+        said = self.place / "run.json"
+        if said.is_file():
+            _same(said, json.loads(json.dumps(identity)))
+            return
+        self.require_free()
+        self.place.mkdir(parents=True, exist_ok=True)
+        write_text(said, json.dumps(identity, indent=2) + "\n")
+
+    def require_free(self) -> None:
+        """Refuse a place that has something else in it than a run."""
+        if self.place.exists() and not self.place.is_dir():
+            raise TrainingError(f"the output must be a folder; {self.place} is a file. Name another.")
+        ours = {"lock", "text", "run.json"}
+        if self.place.is_dir() and (found := {path.name for path in self.place.iterdir()}) and not found & ours:
+            raise TrainingError(
+                f"the output must be a new or empty folder, or a run's own; {self.place} has {min(found)} in it."
+            )
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """While this process works on the run. A killed process holds nothing.
+
+        Raises:
+            Held: if another process does.
+        """
+        self.place.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self.place / "lock")
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            raise Held(f"a run must be worked on by one start at a time; {self.place} is. Wait for it.") from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def finish(self, model: Any, tokenizer: Any) -> None:
+        """Write the model, in one step."""
+        part = self.place / ".model.part"
+        shutil.rmtree(part, ignore_errors=True)
+        with quiet():
+            model.save_pretrained(part)
+            tokenizer.save_pretrained(part)
+        for written in part.iterdir():
+            flush(written)
+        os.replace(part, self.model)
+        shutil.rmtree(self.checkpoints, ignore_errors=True)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """What was measured; a last line that a killed process did not finish is left out."""
+        if not self.metrics.is_file():
+            return []
+        lines = self.metrics.read_text("utf-8").split("\n")[:-1]
+        return [json.loads(line) for line in lines if line]
+
+    def forget_after(self, step: int) -> None:
+        """Drop what was measured after a checkpoint, all of it if there is none: it will be measured again."""
+        kept = [row for row in self.rows() if step and row["step"] <= step]
+        write_text(self.metrics, "".join(json.dumps(row) + "\n" for row in kept))
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without the bars and notes of `transformers` on files and on heads that are new, as they must be."""
+    from transformers.utils import logging
+
+    level, has_bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if has_bars:
+            logging.enable_progress_bar()
+
+
+def write_text(place: Path, text: str) -> None:
+    """Write a file in one step."""
+    part = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
+    part.write_text(text, "utf-8")
+    flush(part)
+    os.replace(part, place)
+
+
+def _same(said: Path, identity: Mapping[str, Any]) -> None:
+    there, here = _flat(json.loads(said.read_text("utf-8"))), _flat(identity)
+    for name in {**there, **here}:
+        if there.get(name) != here.get(name):
+            raise TrainingError(
+                f"a run must go on as it began; the one in {said.parent} has {name} = {_brief(there.get(name))}, and"
+                f" {_brief(here.get(name))} is asked for. Ask for the same, or name another output folder."
+            )
+
+
+def _flat(value: Any, name: str = "") -> dict[str, Any]:
+    """Nested tables as one, with names such as recipe.text.tokens."""
+    if not isinstance(value, Mapping):
+        return {name: value}
+    return {key: entry for inner in value for key, entry in _flat(value[inner], f"{name}.{inner}".strip(".")).items()}
+
+
+def _brief(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 120 else text[:120] + "…"

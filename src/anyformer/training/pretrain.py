@@ -1,0 +1,110 @@
+"""Pre-training: text → tokenizer → tokens → a BERT that predicts hidden words."""
+
+import os
+import secrets
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from accelerate import PartialState
+from numpy.typing import NDArray
+
+from anyformer.training import seeds
+from anyformer.training.data.corpus import Corpus
+from anyformer.training.data.tokens import Origin, TokenFile, open_tokens, split_tokens, write_tokens
+from anyformer.training.data.vocabulary import load_tokenizer, train_tokenizer
+from anyformer.training.folder import RunFolder
+from anyformer.training.initialization import initialize
+from anyformer.training.loop import Watch, finish, run_in, train
+from anyformer.training.recipe import Recipe
+from anyformer.training.windows import Marks, MaskedWords
+
+if TYPE_CHECKING:
+    from anyformer.mixers.bert import MixerBertForMaskedLM, MixerBertForPreTraining
+
+HELD_OUT = 0.02
+"""The share of a corpus that is held out where no other text is given for it."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A corpus as token ids, to train on and to hold out, the tokenizer that made them, and what they were made of."""
+
+    tokenizer: Any
+    train: NDArray[Any]
+    valid: NDArray[Any]
+    origins: tuple[Origin, ...]
+
+
+def prepare(
+    corpus: Corpus, place: Path, vocabulary: int, *, held_out: Corpus | None = None, tokenizer: Path | None = None
+) -> Prepared:
+    """Tokenize a corpus into a folder; what is there already is used again.
+
+    Args:
+        corpus: the text to train on.
+        place: the folder.
+        vocabulary: how many tokens a tokenizer may learn.
+        held_out: the text to measure on; otherwise the end of the corpus.
+        tokenizer: one that exists, instead of learning one from the corpus.
+    """
+    with PartialState().local_main_process_first():
+        words = (
+            load_tokenizer(tokenizer) if tokenizer is not None else _tokenizer(corpus, place / "tokenizer", vocabulary)
+        )
+        tokens = _tokens(corpus, words, place / "tokens.npy")
+        if held_out is None:
+            return Prepared(words, *split_tokens(tokens, HELD_OUT), (tokens.origin,))
+        unseen = _tokens(held_out, words, place / "held-out.npy")
+    return Prepared(words, tokens.ids, unseen.ids, (tokens.origin, unseen.origin))
+
+
+def _tokenizer(corpus: Corpus, place: Path, vocabulary: int) -> Any:
+    """The one in its folder, which is there whole or not at all, or a new one."""
+    if not place.is_dir():
+        part = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
+        train_tokenizer(corpus, vocabulary).save_pretrained(part)
+        os.replace(part, place)
+    return load_tokenizer(place)
+
+
+def _tokens(corpus: Corpus, tokenizer: Any, place: Path) -> TokenFile:
+    if place.is_file():
+        there = open_tokens(place)
+        if there.matches(corpus, tokenizer):
+            return there
+    return write_tokens(corpus, tokenizer, place)
+
+
+def pretrain(recipe: Recipe, text: Prepared, place: Path, watch: Watch | None = None) -> RunFolder:
+    """Train a fresh BERT by a recipe; a run that was interrupted goes on where it stopped.
+
+    Args:
+        recipe: what to train, on what windows, for how long.
+        text: what to train on.
+        place: the run's folder; `place/model` is the result.
+        watch: is told what is measured, as it is.
+
+    Raises:
+        TrainingError: if the folder belongs to another run or is being worked on, or the text is too short.
+    """
+    marks = Marks.of(text.tokenizer)
+    task = MaskedWords(text.train, text.valid, marks, recipe.text, recipe.schedule)
+    identity = {"recipe": recipe.to_json(), "text": [asdict(origin) for origin in text.origins]}
+    with run_in(place, identity) as folder:
+        if not folder.is_complete:
+            model = train(fresh(recipe, marks.vocabulary), task, recipe.schedule, folder, watch)
+            finish(folder, model, text.tokenizer)
+    return folder
+
+
+def fresh(recipe: Recipe, vocabulary: int) -> "MixerBertForMaskedLM | MixerBertForPreTraining":
+    """A BERT with the weights that a seed gives."""
+    from anyformer.mixers.bert import MixerBertForMaskedLM, MixerBertForPreTraining
+
+    torch.manual_seed(seeds.number("weights", recipe.schedule.seed))
+    head = MixerBertForPreTraining if recipe.text.following else MixerBertForMaskedLM
+    model = head(recipe.architecture.config(vocabulary))
+    initialize(model)
+    return model

@@ -1,0 +1,204 @@
+"""Paper A's comparison of token mixers, at any size: every mixer and every hybrid, pre-trained and fine-tuned alike.
+
+Each run has a folder of its own and goes on where it stopped. Started several times on one folder, on one machine or
+on many that share a disk, the starts share the runs among them: each takes those that nobody works on.
+"""
+
+import contextlib
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from filelock import FileLock
+
+from anyformer.mixers import Attention, Average, Bilinear, Convolution, Mixer, hybrid
+from anyformer.training.data.corpus import Corpus
+from anyformer.training.data.pairs import Pairs, split_pairs
+from anyformer.training.finetune import finetune
+from anyformer.training.folder import Held, RunFolder
+from anyformer.training.loop import Watch
+from anyformer.training.pretrain import Prepared, fresh, prepare, pretrain
+from anyformer.training.recipe import Architecture, Recipe, Schedule, Text
+from anyformer.training.windows import Marks, MaskedWords
+
+Watching = Callable[[str, Schedule], contextlib.AbstractContextManager[Watch | None]]
+HELD_OUT = 0.1
+"""The share of premises whose pairs are measured on."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much is spent on each mixer: the same text, windows, steps and examples for all."""
+
+    recipe: Recipe
+    tuning: Schedule
+    epochs: float
+    kernel: int
+    seeds: int
+
+
+def _budget(
+    architecture: Architecture, text: Text, schedule: Schedule, epochs: float, kernel: int, seeds: int
+) -> Budget:
+    often = max(schedule.steps // 20, 1)
+    spaced = replace(schedule, evaluate_every=often, save_every=often)
+    return Budget(Recipe(architecture, text, spaced), TUNING, epochs, kernel, seeds)
+
+
+TUNING = Schedule(batch=32, learning_rate=5e-4, warmup=0.1, evaluate_every=200, save_every=200)
+BUDGETS = {
+    "smoke": _budget(
+        Architecture(layers=2, width=64, heads=2, vocabulary=1024, longest=64, dropout=0.0),
+        Text(tokens=32),
+        Schedule(steps=40, batch=16, learning_rate=2e-3),
+        *(0.2, 15, 1),
+    ),
+    "hours": _budget(
+        Architecture(layers=3, width=128, heads=4, vocabulary=4096, longest=64, dropout=0.0),
+        Text(tokens=64),
+        Schedule(steps=2000, batch=32, learning_rate=2e-3),
+        *(2.0, 21, 2),
+    ),
+    "days": _budget(
+        Architecture(layers=4, width=256, heads=4, vocabulary=8192, longest=128, dropout=0.1),
+        Text(tokens=128),
+        Schedule(steps=50_000, batch=64, learning_rate=1e-3),
+        *(4.0, 31, 3),
+    ),
+    "paper": _budget(
+        Architecture(layers=12, width=768, heads=12, vocabulary=30522, longest=384, dropout=0.1),
+        Text(tokens=384, following=True),
+        Schedule(steps=1_000_000, batch=256, learning_rate=1e-4, warmup=0.01),
+        *(3.0, 128, 1),
+    ),
+}
+"""From a smoke test, through what two cores do in hours and in days, to the paper's own."""
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """One architecture of the comparison."""
+
+    name: str
+    mixers: tuple[Mixer, ...]
+
+
+def entrants(architecture: Architecture, kernel: int) -> tuple[Entrant, ...]:
+    """The paper's four mixers, and attention with one and more convolutions below it."""
+    layers, attention = architecture.layers, Attention(architecture.heads)
+    convolution = Convolution(kernel=kernel, filters=min(16, architecture.width))
+    pure = {
+        "average": Average(),
+        "bilinear": Bilinear(architecture.longest),
+        "convolution": convolution,
+        "attention": attention,
+    }
+    return (
+        *(Entrant(name, (mixer,) * layers) for name, mixer in pure.items()),
+        *(
+            Entrant(f"hybrid-{below}", hybrid(layers, below, below=convolution, above=attention))
+            for below in range(1, layers)
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Task:
+    """What all entrants learn: words of a text, then the classes of pairs."""
+
+    text: Prepared
+    training: Pairs
+    held_out: Pairs
+
+
+def prepare_all(budget: Budget, corpus: Corpus, held_out: Corpus | None, pairs: Pairs, place: Path) -> Task:
+    """Tokenize the text once for all runs, and hold out pairs by their first texts."""
+    with FileLock(_made(place) / "lock"):
+        text = prepare(corpus, place / "text", budget.recipe.architecture.vocabulary, held_out=held_out)
+    return Task(text, *split_pairs(pairs, HELD_OUT, seed=0))
+
+
+def _made(place: Path) -> Path:
+    place.mkdir(parents=True, exist_ok=True)
+    return place
+
+
+@dataclass(frozen=True)
+class Run:
+    """An entrant with a seed, and where its two trainings are."""
+
+    entrant: Entrant
+    seed: int
+    place: Path
+
+    @property
+    def pretraining(self) -> RunFolder:
+        """Masked words."""
+        return RunFolder(self.place / "pretraining")
+
+    @property
+    def tuning(self) -> RunFolder:
+        """Entailment."""
+        return RunFolder(self.place / "tuning")
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether both are done."""
+        return self.pretraining.is_complete and self.tuning.is_complete
+
+
+def runs_of(budget: Budget, place: Path) -> tuple[Run, ...]:
+    """All runs, seed after seed: interrupted, there are as many of each entrant, but for one."""
+    return tuple(
+        Run(entrant, seed, place / "runs" / f"{entrant.name}-{seed}")
+        for seed in range(budget.seeds)
+        for entrant in entrants(budget.recipe.architecture, budget.kernel)
+    )
+
+
+def reproduce(budget: Budget, task: Task, place: Path, watching: Watching) -> Iterator[Run]:
+    """Do all runs that nobody else works on; each is given back when it is complete.
+
+    Args:
+        budget: one of BUDGETS, or another.
+        task: what `prepare_all` made.
+        place: the folder of the reproduction.
+        watching: makes what is told of a run's measurements, from its title and schedule.
+    """
+    tuning = budget.tuning.for_epochs(len(task.training), budget.epochs)
+    for run in runs_of(budget, place):
+        recipe = recipe_of(budget, run.entrant, run.seed)
+        title = f"{run.entrant.name}, seed {run.seed}"
+        try:
+            with watching(f"{title}: words", recipe.schedule) as watch:
+                pretrain(recipe, task.text, run.pretraining.place, watch)
+            seeded = replace(tuning, seed=run.seed)
+            with watching(f"{title}: entailment", seeded) as watch:
+                finetune(run.pretraining.model, task.training, task.held_out, run.tuning.place, seeded, watch)
+        except Held:
+            continue
+        yield run
+
+
+def recipe_of(budget: Budget, entrant: Entrant, seed: int) -> Recipe:
+    """The budget's recipe with an entrant's mixers."""
+    return budget.recipe.changed(architecture={"mixers": entrant.mixers}, schedule={"seed": seed})
+
+
+def step_times(budget: Budget, task: Task, rounds: int = 5) -> dict[str, float]:
+    """Milliseconds of a training step of each entrant: the median over rounds in which each takes its turn."""
+    stages = {}
+    for entrant in entrants(budget.recipe.architecture, budget.kernel):
+        recipe = recipe_of(budget, entrant, seed=0)
+        marks = Marks.of(task.text.tokenizer)
+        words = MaskedWords(task.text.train, task.text.valid, marks, recipe.text, recipe.schedule)
+        stages[entrant.name] = (fresh(recipe, marks.vocabulary).train(), words.batch(0))
+    seconds: dict[str, list[float]] = {name: [] for name in stages}
+    for _ in range(rounds + 1):
+        for name, (model, batch) in stages.items():
+            start = time.perf_counter()
+            model(**batch).loss.backward()
+            seconds[name].append(time.perf_counter() - start)
+    return {name: 1000 * statistics.median(taken[1:]) for name, taken in seconds.items()}
