@@ -1,5 +1,7 @@
 """Recipes: what they may say, and how they are written."""
 
+from itertools import pairwise
+
 import pytest
 
 from anyformer.errors import TrainingError
@@ -84,7 +86,7 @@ def test_the_learning_rate_rises_and_falls_along_lines():
     assert rates[0] == pytest.approx(0.2)
     assert max(rates) == rates[10 - 1] == 2.0
     assert rates[99] == pytest.approx(2.0 / 91)
-    assert all(later < sooner for sooner, later in zip(rates[9:], rates[10:], strict=False))
+    assert all(later < sooner for sooner, later in pairwise(rates[9:]))
 
 
 def test_a_recipe_says_all_of_itself():

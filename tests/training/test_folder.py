@@ -1,0 +1,47 @@
+"""The folder of a run: whose it is, and what is in it."""
+
+import json
+
+import pytest
+
+from anyformer.errors import TrainingError
+from anyformer.training import RunFolder
+from anyformer.training.folder import Held
+
+
+def test_a_run_goes_on_as_it_began(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    folder.begin({"recipe": {"text": {"tokens": 8}}, "mixers": ["a"]})
+    folder.begin({"recipe": {"text": {"tokens": 8}}, "mixers": ["a"]})
+    with pytest.raises(TrainingError, match=r"recipe\.text\.tokens = 8, and 9 is asked for"):
+        folder.begin({"recipe": {"text": {"tokens": 9}}, "mixers": ["a"]})
+    with pytest.raises(TrainingError, match=r"has mixers = \[\"a\"\], and null"):
+        folder.begin({"recipe": {"text": {"tokens": 8}}})
+
+
+def test_somebody_elses_folder_is_left_alone(tmp_path):
+    (tmp_path / "thesis.tex").write_text("dear")
+    with pytest.raises(TrainingError, match=r"thesis\.tex"):
+        RunFolder(tmp_path).begin({})
+    with pytest.raises(TrainingError, match="is a file"):
+        RunFolder(tmp_path / "thesis.tex").begin({})
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_one_start_at_a_time(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    with folder.held(), pytest.raises(Held, match="one start at a time"), RunFolder(tmp_path / "run").held():
+        raise AssertionError
+    with folder.held():
+        pass
+
+
+def test_what_was_measured_after_a_checkpoint_is_forgotten(tmp_path):
+    folder = RunFolder(tmp_path)
+    rows = [{"step": step, "loss": 1 / (1 + step)} for step in range(5)]
+    folder.metrics.write_text("".join(json.dumps(row) + "\n" for row in rows) + '{"step": 5, "lo')
+    assert folder.rows() == rows
+    folder.forget_after(3)
+    assert folder.rows() == rows[:4]
+    folder.forget_after(0)
+    assert folder.rows() == []
