@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import Accelerator, PartialState
+from accelerate import Accelerator
 from torch import Tensor, nn
 
 from anyformer.errors import TrainingError
@@ -21,6 +21,8 @@ from anyformer.training import seeds
 from anyformer.training.checkpoints import Progress, restore_newest, save_checkpoint
 from anyformer.training.folder import RunFolder
 from anyformer.training.metrics import Metrics
+from anyformer.training.processes import accelerator as new_accelerator
+from anyformer.training.processes import processes
 from anyformer.training.recipe import Schedule
 
 Batch = dict[str, Tensor]
@@ -49,7 +51,7 @@ def train(model: nn.Module, task: Task, schedule: Schedule, folder: RunFolder, w
     Returns:
         The trained model, out of what wraps it for several processes.
     """
-    accelerator = Accelerator()
+    accelerator = new_accelerator()
     _divisible(schedule, accelerator.num_processes)
     wrapped, optimizer = accelerator.prepare(model, _adam(model, schedule))
     progress = restore_newest(folder.checkpoints, model, optimizer)
@@ -74,20 +76,20 @@ def train(model: nn.Module, task: Task, schedule: Schedule, folder: RunFolder, w
 @contextmanager
 def run_in(place: Path, identity: Mapping[str, Any]) -> Iterator[RunFolder]:
     """A run's folder, held by the main of all processes that share the run."""
-    folder, processes = RunFolder(place), PartialState()
-    with folder.held() if processes.is_main_process else nullcontext():
-        if processes.is_main_process:
+    folder, shared = RunFolder(place), processes()
+    with folder.held() if shared.is_main_process else nullcontext():
+        if shared.is_main_process:
             folder.begin(identity)
-        processes.wait_for_everyone()
+        shared.wait_for_everyone()
         yield folder
 
 
 def finish(folder: RunFolder, model: nn.Module, tokenizer: Any) -> None:
     """Write the result, once."""
-    processes = PartialState()
-    if processes.is_main_process:
+    shared = processes()
+    if shared.is_main_process:
         folder.finish(model, tokenizer)
-    processes.wait_for_everyone()
+    shared.wait_for_everyone()
 
 
 def _step(

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from accelerate import PartialState
 from numpy.typing import NDArray
 
 from anyformer.training import seeds
@@ -17,6 +16,7 @@ from anyformer.training.data.vocabulary import load_tokenizer, train_tokenizer
 from anyformer.training.folder import RunFolder
 from anyformer.training.initialization import initialize
 from anyformer.training.loop import Watch, finish, run_in, train
+from anyformer.training.processes import processes
 from anyformer.training.recipe import Recipe
 from anyformer.training.windows import Marks, MaskedWords
 
@@ -49,7 +49,7 @@ def prepare(
         held_out: the text to measure on; otherwise the end of the corpus.
         tokenizer: one that exists, instead of learning one from the corpus.
     """
-    with PartialState().local_main_process_first():
+    with processes().local_main_process_first():
         words = (
             load_tokenizer(tokenizer) if tokenizer is not None else _tokenizer(corpus, place / "tokenizer", vocabulary)
         )

@@ -1,0 +1,53 @@
+"""The same command in one process and in two: the same losses."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+RECIPE = """
+size = "tiny"
+[architecture]
+layers = 2
+width = 16
+heads = 2
+vocabulary = 400
+longest = 24
+dropout = 0.0
+mixers = ["convolution:kernel=5,filters=4", "attention:heads=2"]
+[text]
+tokens = 20
+following = true
+[schedule]
+steps = 8
+batch = 6
+at_once = 2
+evaluate_every = 4
+save_every = 4
+"""
+PRETRAIN = ("-m", "anyformer.cli.main", "pretrain", "--json", "--corpus", "synthetic:sentences=300")
+
+
+def rows(tmp_path: Path, name: str, *launcher: str) -> list[dict]:
+    (tmp_path / "recipe.toml").write_text(RECIPE)
+    asked = ("--recipe", str(tmp_path / "recipe.toml"), "-o", str(tmp_path / name))
+    quiet = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, *launcher, *PRETRAIN, *asked], env=quiet, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["complete"], "one process of them speaks"
+    return [json.loads(line) for line in (tmp_path / name / "metrics.jsonl").read_text().splitlines()]
+
+
+def test_two_processes_have_the_losses_of_one_with_the_same_global_batch(tmp_path):
+    one = rows(tmp_path, "one")
+    two = rows(tmp_path, "two", "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone")
+    assert [row["step"] for row in one] == [row["step"] for row in two]
+    for alone, shared in zip(one, two, strict=True):
+        for name in {"loss", "validation_loss", "validation_accuracy"} & set(alone):
+            # float32 sums in another order: 2⁻²⁴ a term, some hundred terms deep, and eight steps of Adam, whose step
+            # does not shrink with the gradient, on top; half a batch, or another one, is off by more than 0.01.
+            assert abs(alone[name] - shared[name]) < 1e-3, (name, alone, shared)
+    assert one[1]["loss"] != one[2]["loss"]
