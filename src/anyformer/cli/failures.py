@@ -19,6 +19,10 @@ class UsageError(AnyformerError):
     """Options that do not go together, or input that cannot be read."""
 
 
+class Interrupted(AnyformerError):
+    """A training run that was stopped by its user."""
+
+
 def report(error: BaseException, as_json: bool) -> int:
     """Say what went wrong, on stderr as text and with --json on stdout as well; return the exit code."""
     from anyformer.reports.terminal import visible
@@ -54,4 +58,4 @@ def _message(error: BaseException) -> str:
 def _exit_code(error: BaseException) -> int:
     if isinstance(error, CertificateError):
         return CHECK_FAILED
-    return INTERRUPTED if isinstance(error, KeyboardInterrupt) else USAGE
+    return INTERRUPTED if isinstance(error, KeyboardInterrupt | Interrupted) else USAGE

@@ -10,7 +10,7 @@ import typer
 
 from anyformer.cli.failures import UsageError
 from anyformer.cli.output import Json, emit, note
-from anyformer.cli.watching import training_bar
+from anyformer.cli.watching import a_run, training_bar
 
 if TYPE_CHECKING:
     from anyformer.training import Schedule
@@ -39,27 +39,28 @@ def mixers(
     json: Json = False,
 ) -> None:
     """Train all mixers and hybrids alike on words, then on entailment; write a table and plots beside the paper's."""
-    from anyformer import training
-    from anyformer.reports.reproduction import write_report
-    from anyformer.reports.terminal import paragraph
-    from anyformer.training.reproduction import BUDGETS, prepare_all, reproduce, runs_of
+    with a_run():
+        from anyformer import training
+        from anyformer.reports.reproduction import write_report
+        from anyformer.reports.terminal import paragraph
+        from anyformer.training.reproduction import BUDGETS, prepare_all, reproduce, runs_of
 
-    if budget not in BUDGETS:
-        raise UsageError(f"--budget must be one of {', '.join(BUDGETS)}; got {budget!r}.")
-    spent = BUDGETS[budget] if seeds is None else replace(BUDGETS[budget], seeds=seeds)
-    first = training.read_pairs(nli[0])
-    pairs = training.join_pairs([first, *(training.read_pairs(source, first.names) for source in nli[1:])])
-    other = None if held_out is None else training.open_corpus(held_out)
-    task = prepare_all(spent, training.open_corpus(corpus), other, pairs, output)
-    for run in reproduce(spent, task, output, _told):
-        note(f"{run.entrant.name}, seed {run.seed}: complete")
-    left = [run for run in runs_of(spent, output) if not run.is_complete]
-    if left:
-        text = f"{len(left)} runs are being worked on elsewhere; the last to finish writes the report"
-        emit(json, {"output": str(output), "left": len(left)}, paragraph(text))
-        return
-    report = write_report(spent, task, output)
-    emit(json, report.data, paragraph(report.table))
+        if budget not in BUDGETS:
+            raise UsageError(f"--budget must be one of {', '.join(BUDGETS)}; got {budget!r}.")
+        spent = BUDGETS[budget] if seeds is None else replace(BUDGETS[budget], seeds=seeds)
+        first = training.read_pairs(nli[0])
+        pairs = training.join_pairs([first, *(training.read_pairs(source, first.names) for source in nli[1:])])
+        other = None if held_out is None else training.open_corpus(held_out)
+        task = prepare_all(spent, training.open_corpus(corpus), other, pairs, output)
+        for run in reproduce(spent, task, output, _told):
+            note(f"{run.entrant.name}, seed {run.seed}: complete")
+        left = [run for run in runs_of(spent, output) if not run.is_complete]
+        if left:
+            text = f"{len(left)} runs are being worked on elsewhere; the last to finish writes the report"
+            emit(json, {"output": str(output), "left": len(left)}, paragraph(text))
+            return
+        report = write_report(spent, task, output)
+        emit(json, report.data, paragraph(report.table))
 
 
 @contextlib.contextmanager

@@ -7,7 +7,7 @@ import typer
 
 from anyformer.cli.failures import UsageError
 from anyformer.cli.output import Json, emit
-from anyformer.cli.watching import quiet_unless_main, training_bar
+from anyformer.cli.watching import a_run, training_bar
 
 if TYPE_CHECKING:
     from anyformer.training import RunFolder
@@ -51,16 +51,16 @@ def pretrain(
     """Pre-train a BERT on masked words."""
     if size is not None and recipe is not None:
         raise UsageError("--size and --recipe must not both be given: a recipe names its size.")
-    from anyformer import training
+    with a_run():
+        from anyformer import training
 
-    start = training.Recipe.of_size(size or "tiny") if recipe is None else training.read_recipe(recipe)
-    asked = start.changed(
-        architecture={"mixers": training.parse_mixers(mixer) if mixer else None},
-        text={"tokens": tokens},
-        schedule={"steps": steps, "batch": batch, "learning_rate": learning_rate, "seed": seed},
-    )
-    training.RunFolder(output).require_free()
-    with quiet_unless_main(), training_bar("training", asked.schedule, asked.text.tokens) as watch:
+        start = training.Recipe.of_size(size or "tiny") if recipe is None else training.read_recipe(recipe)
+        asked = start.changed(
+            architecture={"mixers": training.parse_mixers(mixer) if mixer else None},
+            text={"tokens": tokens},
+            schedule={"steps": steps, "batch": batch, "learning_rate": learning_rate, "seed": seed},
+        )
+        training.RunFolder(output).require_free()
         text = training.prepare(
             training.open_corpus(corpus),
             output / "text",
@@ -68,7 +68,8 @@ def pretrain(
             held_out=None if held_out is None else training.open_corpus(held_out),
             tokenizer=tokenizer,
         )
-        folder = training.pretrain(asked, text, output, watch)
+        with training_bar("training", asked.schedule, asked.text.tokens) as watch:
+            folder = training.pretrain(asked, text, output, watch)
         _show(folder, json)
 
 
@@ -90,14 +91,16 @@ def finetune(
     """Fine-tune a pre-trained BERT to classify texts or pairs of texts, or to find answers."""
     if (pairs is None) == (questions is None):
         raise UsageError("exactly one of --pairs and --questions must be given: what to learn.")
-    from anyformer import training
-    from anyformer.training.recipe import changed
+    with a_run():
+        from anyformer import training
+        from anyformer.training.recipe import changed
 
-    examples, unseen = _examples(pairs, questions, held_out)
-    start = training.Schedule(batch=32, learning_rate=5e-4, warmup=0.1)
-    schedule = changed(start, batch=batch, learning_rate=learning_rate, seed=seed).for_epochs(len(examples), epochs)
-    with quiet_unless_main(), training_bar("training", schedule) as watch:
-        _show(training.finetune(model, examples, unseen, output, schedule, watch), json)
+        examples, unseen = _examples(pairs, questions, held_out)
+        start = training.Schedule(batch=32, learning_rate=5e-4, warmup=0.1)
+        schedule = changed(start, batch=batch, learning_rate=learning_rate, seed=seed).for_epochs(len(examples), epochs)
+        with training_bar("training", schedule) as watch:
+            folder = training.finetune(model, examples, unseen, output, schedule, watch)
+        _show(folder, json)
 
 
 def _examples(pairs: list[str] | None, questions: Path | None, held_out: str | None) -> tuple["Examples", "Examples"]:

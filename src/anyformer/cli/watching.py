@@ -1,10 +1,13 @@
 """A training run as it is watched: a bar on a terminal, and one voice for many processes."""
 
 import contextlib
+import importlib
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
+
+from anyformer.cli.failures import Interrupted, UsageError
 
 if TYPE_CHECKING:
     from anyformer.training import Schedule
@@ -14,11 +17,34 @@ SMOOTH = 0.9
 
 
 @contextlib.contextmanager
-def quiet_unless_main() -> Iterator[None]:
-    """Of several processes that share a run, as `accelerate launch` and `torchrun` start them, the first one speaks."""
-    if os.environ.get("RANK", "0") == "0":
-        yield
-        return
+def a_run() -> Iterator[None]:
+    """While a verb trains: what is missing or interrupted is said, and of several processes the first one speaks.
+
+    Raises:
+        UsageError: if what training needs is not installed.
+        Interrupted: if the user stops it.
+    """
+    try:
+        importlib.import_module("anyformer.training")
+    except ImportError as missing:
+        raise UsageError(
+            f"training needs more than the core, and {missing.name} cannot be imported."
+            " Install it: pip install anyformer[train]"
+        ) from missing
+    try:
+        with contextlib.nullcontext() if _speaks() else _silence():
+            yield
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted; the same command goes on from the last checkpoint") from None
+
+
+def _speaks() -> bool:
+    """`accelerate launch` and `torchrun` tell each process its rank."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
         yield
 
@@ -31,7 +57,7 @@ def training_bar(
     from anyformer.reports.terminal import console
 
     stderr = console(sys.stderr)
-    if not stderr.is_terminal or os.environ.get("RANK", "0") != "0":
+    if not (stderr.is_terminal and _speaks()):
         yield None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

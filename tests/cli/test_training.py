@@ -1,0 +1,124 @@
+"""`pretrain`, `finetune` and `reproduce mixers` on the command line."""
+
+import json
+import lzma
+
+import pytest
+
+pytest.importorskip("accelerate", reason="training needs more: pip install anyformer[train]")
+
+SMALL = "[architecture]\nlayers = 2\nwidth = 16\nheads = 2\nvocabulary = 400\nlongest = 32\n[text]\ntokens = 16\n"
+ROWS = [("a dog sleeps", "an animal sleeps", "entailment"), ("a dog sleeps", "a dog runs", "contradiction")]
+
+
+@pytest.fixture
+def recipe(tmp_path):
+    place = tmp_path / "recipe.toml"
+    place.write_text(SMALL + "[schedule]\nsteps = 4\nbatch = 4\n")
+    return place
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    place = tmp_path / "pairs.tsv.xz"
+    rows = [(f"{number} {first}", second, label) for number in range(20) for first, second, label in ROWS]
+    lines = ["premise\thypothesis\tlabel", *("\t".join(row) for row in rows)]
+    place.write_bytes(lzma.compress("\n".join(lines).encode()))
+    return place
+
+
+def test_from_nothing_to_a_model_that_tells_classes_apart(call, tmp_path, recipe, pairs):
+    asked = ("pretrain", "--recipe", recipe, "-o", tmp_path / "words", "--corpus", "synthetic:sentences=200", "--json")
+    words = call(*asked)
+    assert words.code == 0
+    assert (words.data["complete"], words.data["step"]) == (True, 4)
+    assert call(*asked).data == words.data, "a second start has nothing to do"
+    text = call(*asked[:-1])
+    assert "validation loss" in text.out
+    assert str(tmp_path / "words" / "model") in text.out.replace("\n", "").replace(" ", "")
+    tuned = call(
+        *("finetune", tmp_path / "words" / "model", "--pairs", pairs, "--epochs", 1, "--batch", 6),
+        *("-o", tmp_path / "classes", "--json"),
+    )
+    assert tuned.code == 0
+    assert 0 <= tuned.data["accuracy"] <= 1
+    config = json.loads((tmp_path / "classes" / "model" / "config.json").read_text())
+    assert config["id2label"] == {"0": "contradiction", "1": "entailment"}
+
+
+def test_mixers_can_be_named_one_for_each_layer(call, tmp_path, recipe):
+    mixers = ("--mixer", "convolution:kernel=3,filters=4", "--mixer", "average")
+    made = call("pretrain", "--recipe", recipe, "-o", tmp_path / "run", "--corpus", "synthetic:sentences=200", *mixers)
+    assert made.code == 0
+    config = json.loads((tmp_path / "run" / "model" / "config.json").read_text())
+    assert config["mixers"] == [{"kind": "convolution", "kernel": 3, "filters": 4}, {"kind": "average"}]
+
+
+def test_the_comparison_is_complete_and_goes_on(call, tmp_path, pairs):
+    asked = (
+        "reproduce",
+        "mixers",
+        "--nli",
+        pairs,
+        "-o",
+        tmp_path / "all",
+        "--corpus",
+        "synthetic:sentences=400",
+        "--json",
+    )
+    made = call(*asked)
+    assert made.code == 0
+    names = [outcome["name"] for outcome in made.data["outcomes"]]
+    assert names == ["average", "bilinear", "convolution", "attention", "hybrid-1"]
+    report = tmp_path / "all" / "report"
+    assert sorted(file.name for file in report.iterdir()) == ["curves.png", "hybrids.png", "results.json", "table.md"]
+    table = (report / "table.md").read_text()
+    assert "| attention |" in table
+    assert "78.2" in table
+    again = call(*asked)
+    assert [one["words"] for one in again.data["outcomes"]] == [one["words"] for one in made.data["outcomes"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("pretrain", "--size", "tiny", "--recipe", "x.toml"), "--size and --recipe must not both"),
+        (("pretrain", "--size", "huge"), "size must be one of tiny"),
+        (("pretrain", "--mixer", "magic"), "a mixer must be one of"),
+        (("pretrain", "--recipe", "missing.toml"), "missing.toml"),
+        (("pretrain", "--corpus", "missing.txt"), "missing.txt"),
+        (("pretrain", "--corpus", "empty.txt"), "empty.txt"),
+        (("pretrain", "--corpus", "latin.txt"), "UTF-8"),
+        (("pretrain", "--corpus", "short.txt"), "at least one sequence of 128 tokens"),
+        (("pretrain", "--tokenizer", "missing"), "missing"),
+        (("finetune", "nowhere"), "exactly one of --pairs and --questions"),
+        (("finetune", "nowhere", "--pairs", "good.tsv"), r"config.json"),
+        (
+            ("finetune", "nowhere", "--pairs", "good.tsv", "--held-out", "bad.tsv"),
+            "a label must be one of no, yes; got 'maybe'",
+        ),
+        (("finetune", "nowhere", "--questions", "good.tsv"), "SQuAD"),
+        (("reproduce", "mixers", "--nli", "good.tsv", "--budget", "none"), "--budget must be one of smoke"),
+    ],
+)
+def test_mistakes_are_told_before_any_training(call, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.txt").write_text("\n\n")
+    (tmp_path / "latin.txt").write_bytes("gr\xfc\xdfe\n".encode("latin-1"))
+    (tmp_path / "short.txt").write_text("just a few words\n")
+    (tmp_path / "good.tsv").write_text(
+        "premise\thypothesis\tlabel\n" + "".join(f"a{i}\tb\t{'yes' if i % 2 else 'no'}\n" for i in range(40))
+    )
+    (tmp_path / "bad.tsv").write_text("premise\thypothesis\tlabel\na\tb\tmaybe\n")
+    outcome = call(*arguments, "-o", "out")
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert not (tmp_path / "out" / "run.json").exists()
+
+
+def test_somebody_elses_folder_is_left_alone(call, tmp_path):
+    (tmp_path / "thesis.tex").write_text("dear")
+    outcome = call("pretrain", "-o", tmp_path)
+    assert outcome.code == 2
+    assert "thesis.tex" in outcome.err
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
