@@ -1,55 +1,83 @@
 """How weights start, where BERT's own start costs a small model millions of tokens.
 
-With positions drawn at random and queries and keys drawn independently, no head can tell near from far, so attention
-is an average, and a model of averages stays for long on the plateau of word frequencies. Here positions start as waves
-of the size of the words, and each head's W_Q and W_K start such that W_Qᵀ W_K is close to a multiple of the identity
-("mimetic initialization", Trockman and Kolter 2023): a token looks first at what resembles it, its neighbours in
-position among them. All of it is trained from there.
+With positions drawn at random and queries and keys drawn independently, no head can tell near from far: attention is
+an average, and a model of averages stays for long on a plateau, first that of word frequencies, then that of the words
+of a text without their order. A convolution has its neighbours from the start. So here attention has them too:
+
+- positions are waves in a quarter of the coordinates, four times as strong there as a word is, so that a head that
+  reads these coordinates sees positions and hardly any words;
+- each head of attention reads them by its keys, and by its queries turned by as many steps as it is to look away, so
+  that at the start it looks at one neighbour: the first head at the token before, the second at the one after, ….
+
+All of it is trained from there, and nothing of the architecture is changed.
 """
 
 import math
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from anyformer.mixers.attention import SelfAttention
 
-IDENTITY, NOISE = 0.7, 0.7
-"""W_Qᵀ W_K starts as IDENTITY · I + NOISE · Z with Z of entries N(0, 1/width): the paper's values."""
+SHARE = 4
+"""One of so many coordinates carries positions."""
+STRENGTH = 4.0
+"""How much larger a position is there than a word."""
+PEAK = 10.0
+"""The score of its neighbour where a head starts, next to which others' are lower: some three quarters of attention."""
+FASTEST, SLOWEST = 2.5, 0.05
+"""Radians a token: of waves that tell neighbours apart, and of waves that tell far from near."""
 
 
 @torch.no_grad()
 def initialize(model: Any) -> None:
     """Draw anew what BERT's start leaves to chance, in place, from PyTorch's generator."""
     embeddings = model.bert.embeddings
-    positions = embeddings.position_embeddings.weight
-    size = embeddings.word_embeddings.weight.std()
-    positions.copy_(waves(*positions.shape) * math.sqrt(2) * size)  # a wave's deviation is 1/√2 of its height
+    count, width = embeddings.position_embeddings.weight.shape
+    rates = frequencies(width)
+    size = STRENGTH * embeddings.word_embeddings.weight.std()
+    embeddings.position_embeddings.weight.copy_(positions(count, width, rates) * size)
     for module in model.modules():
         if isinstance(module, SelfAttention):
-            look_alike(module)
+            look_at_neighbours(module, rates)
 
 
-def waves(count: int, width: int) -> Tensor:
-    """(count, width): sines and cosines of falling frequencies, as in "Attention is all you need"."""
-    frequencies = 10_000 ** -(torch.arange(0, width, 2) / width)
-    angles = torch.arange(count)[:, None] * frequencies
-    return torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1)[:, :width]
+def frequencies(width: int) -> Tensor:
+    """Of the waves, from fast to slow: one for each two coordinates that carry positions."""
+    count = max(1, width // SHARE // 2)
+    return torch.logspace(math.log10(FASTEST), math.log10(SLOWEST), count)
 
 
-def look_alike(attention: SelfAttention) -> None:
-    """For each head the best W_Qᵀ W_K of its rank, by singular values, for its own draw of the noise."""
-    width, heads = attention.width, attention.heads
-    for query, key in zip(_heads(attention.query, heads), _heads(attention.key, heads), strict=True):
-        wanted = IDENTITY * torch.eye(width) + NOISE * torch.randn(width, width) / math.sqrt(width)
-        left, values, right = torch.linalg.svd(wanted)
-        rank, roots = len(query), values[: len(query)].sqrt()
-        query.copy_((left[:, :rank] * roots).T)
-        key.copy_(right[:rank] * roots[:, None])
+def positions(count: int, width: int, rates: Tensor) -> Tensor:
+    """(count, width): sine and cosine of each wave in the last coordinates, and zeros before them."""
+    angles = torch.arange(count)[:, None] * rates
+    waves = torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1)
+    return torch.nn.functional.pad(waves, (width - waves.shape[1], 0))
 
 
-def _heads(projection: nn.Linear, heads: int) -> tuple[Tensor, ...]:
-    """Each head's rows of a weight."""
-    parts: tuple[Tensor, ...] = projection.weight.chunk(heads)
-    return parts
+def look_at_neighbours(attention: SelfAttention, rates: Tensor) -> None:
+    """Let head h look ⌊h/2⌋ + 1 tokens back or ahead.
+
+    With a wave's sine and cosine at j as the key, and at i + offset as the query, their product is cos(rate·(i + offset
+    − j)), whose sum over waves is largest at j = i + offset. The turn by rate·offset is linear in sine and cosine at i.
+    """
+    size = attention.width // attention.heads
+    used = min(len(rates), size // 2)
+    gain = math.sqrt(PEAK * math.sqrt(size) / (max(used, 1) * _power(attention.width, rates)))
+    for head in range(attention.heads):
+        offset = (head // 2 + 1) * (-1 if head % 2 == 0 else 1)
+        for place, wave in enumerate(torch.linspace(0, len(rates) - 1, used).round().int().tolist()):
+            angle = float(rates[wave]) * offset
+            turn = torch.tensor([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
+            row, column = head * size + 2 * place, attention.width - 2 * (len(rates) - wave)
+            attention.query.weight[row : row + 2, column : column + 2] += gain * turn
+            attention.key.weight[row : row + 2, column : column + 2] += gain * torch.eye(2)
+
+
+def _power(width: int, rates: Tensor) -> float:
+    """Sine² + cosine² of a wave after the norm, which makes the squares of all coordinates add up to the width.
+
+    Before it, in squares of a word's size, words have 1 a coordinate and each wave has STRENGTH² in its two.
+    """
+    return STRENGTH**2 * width / (width + STRENGTH**2 * len(rates))

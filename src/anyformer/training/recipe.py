@@ -29,12 +29,15 @@ class Architecture:
     vocabulary: int = 8192
     longest: int = 128
     dropout: float = 0.1
+    norm: str = "before"
     mixers: tuple[Mixer, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("layers", "width", "heads", "vocabulary", "longest"):
             at_least_one(name, getattr(self, name))
         a_share("dropout", self.dropout)
+        if self.norm not in ("after", "before"):
+            raise TrainingError(f"norm must be after, as in BERT, or before; got {self.norm!r}.")
         if len(self.mixers) not in (0, 1, self.layers):
             raise TrainingError(
                 f"mixers must be one for all layers or one for each of the {self.layers} layers;"
@@ -61,6 +64,7 @@ class Architecture:
             hidden_dropout_prob=self.dropout,
             attention_probs_dropout_prob=self.dropout,
             mixers=self.stack,
+            norm=self.norm,
         )
 
 

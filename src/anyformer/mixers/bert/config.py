@@ -10,11 +10,16 @@ from anyformer.mixers.attention import Attention
 from anyformer.mixers.catalogue import from_json, to_json
 from anyformer.mixers.mixer import Mixer
 
+NORMS = ("after", "before")
+
 
 class MixerBertConfig(BertConfig):
-    """BERT's configuration and `mixers`: for each layer, a mixer or its JSON object.
+    """BERT's configuration, `mixers` and `norm`.
 
-    None is attention of `num_attention_heads` in every layer, so a stock BERT's config.json is one of these too.
+    `mixers` is for each layer a mixer or its JSON object; None is attention of `num_attention_heads` in every layer, so
+    a stock BERT's config.json is one of these too. `norm` is "after", as in BERT, where each residual sum is normed, or
+    "before", where what goes into the mixer and the feed-forward part is, and the sums are left alone until the end:
+    such models leave the plateau of word frequencies earlier.
 
     >>> from anyformer.mixers import hybrid
     >>> MixerBertConfig(mixers=hybrid(12, 2)).mixers[1]
@@ -24,11 +29,14 @@ class MixerBertConfig(BertConfig):
     model_type = "mixer-bert"
 
     mixers: list[dict[str, Any]] | None = None
+    norm: str = "after"
 
     def __post_init__(self, **kwargs: Any) -> None:
         super().__post_init__(**kwargs)
         if self.mixers is not None:
             self.mixers = [_described(mixer) for mixer in self.mixers]
+        if self.norm not in NORMS:
+            raise MixerError(f"norm must be one of {', '.join(NORMS)}; got {self.norm!r}.")
         if self.is_decoder or self.add_cross_attention:
             raise MixerError(
                 "a BERT of mixers must be an encoder; got is_decoder or add_cross_attention. Leave them out."

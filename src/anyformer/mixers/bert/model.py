@@ -27,14 +27,23 @@ class MixerBertAttention(nn.Module):
 
     def __init__(self, config: MixerBertConfig, mixer: Mixer) -> None:
         super().__init__()
+        self.norm = config.norm
         self.self = mixer.build(config.hidden_size, config.attention_probs_dropout_prob)
         self.output = BertSelfOutput(config)
 
     def forward(self, hidden: Tensor, attention_mask: Tensor | None) -> Tensor:
         """(batch, tokens, width) → the same."""
-        projected = self.self.projected(hidden, attention_mask, self.output.dense)
-        normed: Tensor = self.output.LayerNorm(self.output.dropout(projected) + hidden)
-        return normed
+        projected = self.self.projected(self._read(hidden), attention_mask, self.output.dense)
+        summed: Tensor = self.output.dropout(projected) + hidden
+        return self.output.LayerNorm(summed) if self.norm == "after" else summed
+
+    def weights(self, hidden: Tensor, attention_mask: Tensor | None) -> Tensor:
+        """The mixer's weights for what goes into the layer."""
+        return self.self.weights(self._read(hidden), attention_mask)
+
+    def _read(self, hidden: Tensor) -> Tensor:
+        """What the mixer gets."""
+        return hidden if self.norm == "after" else self.output.LayerNorm(hidden)
 
 
 class MixerBertLayer(GradientCheckpointingLayer):
@@ -42,30 +51,36 @@ class MixerBertLayer(GradientCheckpointingLayer):
 
     def __init__(self, config: MixerBertConfig, mixer: Mixer) -> None:
         super().__init__()
+        self.norm = config.norm
         self.attention = MixerBertAttention(config, mixer)
         self.intermediate = BertIntermediate(config)
         self.output = BertOutput(config)
 
     def forward(self, hidden: Tensor, attention_mask: Tensor | None) -> Tensor:
         """(batch, tokens, width) → the same."""
-        mixed = self.attention(hidden, attention_mask)
-        layer: Tensor = self.output(self.intermediate(mixed), mixed)
-        return layer
+        mixed: Tensor = self.attention(hidden, attention_mask)
+        if self.norm == "after":
+            layer: Tensor = self.output(self.intermediate(mixed), mixed)
+            return layer
+        fed = self.output.dense(self.intermediate(self.output.LayerNorm(mixed)))
+        return mixed + self.output.dropout(fed)
 
 
 class MixerBertEncoder(nn.Module):
-    """The layers."""
+    """The layers, and where none of them norms what it gives, a norm of the last."""
 
     def __init__(self, config: MixerBertConfig) -> None:
         super().__init__()
         self.layer = nn.ModuleList(MixerBertLayer(config, mixer) for mixer in config.layer_mixers)
+        if config.norm == "before":
+            self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
 
     def forward(self, hidden: Tensor, attention_mask: Tensor | None) -> list[Tensor]:
         """What goes into the first layer, and what comes out of each."""
         states = [hidden]
         for layer in self.layer:
             states.append(layer(states[-1], attention_mask))
-        return states
+        return states if not hasattr(self, "LayerNorm") else [*states[:-1], self.LayerNorm(states[-1])]
 
 
 class MixerBertPreTrainedModel(BertPreTrainedModel):
@@ -141,7 +156,7 @@ class MixerBertModel(MixerBertPreTrainedModel):
 
     def _weights(self, states: list[Tensor], attention_mask: Tensor | None) -> tuple[Tensor, ...]:
         pairs = zip(self.encoder.layer, states[:-1], strict=True)
-        return tuple(layer.attention.self.weights(state, attention_mask) for layer, state in pairs)
+        return tuple(layer.attention.weights(state, attention_mask) for layer, state in pairs)
 
 
 def _needed(attention_mask: Tensor | None) -> Tensor | None:
