@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from anyformer.mixers import Attention, Average, MixerBertForMaskedLM
+from anyformer.mixers import Attention, Average, Bilinear, MixerBertForMaskedLM
 from anyformer.training import Architecture
-from anyformer.training.initialization import initialize
+from anyformer.training.initialization import initialize, neighbour
 
 
 def test_near_positions_are_alike_and_words_hardly_disturb_them():
@@ -25,7 +25,7 @@ def test_every_head_starts_by_looking_at_its_own_neighbour(width, heads):
     hidden = model.bert.embeddings(torch.randint(5, 211, (9, 32), generator=generator))
     weights = model.bert.encoder.layer[1].attention.weights(hidden, None).mean(dim=0)
     for head in range(min(heads, 6)):
-        offset = (head // 2 + 1) * (-1 if head % 2 == 0 else 1)
+        offset = neighbour(head)
         mine = weights[head].diagonal(offset).mean()
         others = [weights[head].diagonal(other).mean() for other in range(-6, 7) if other != offset]
         assert width // heads < 2 or mine > max(others)
@@ -39,6 +39,19 @@ def test_stock_heads_do_not():
     hidden = model.bert.embeddings(torch.randint(5, 211, (9, 32)))
     weights = model.bert.encoder.layer[1].attention.weights(hidden, None)
     assert weights.max() < 2 / 32
+
+
+def test_bilinear_projections_start_as_shifts():
+    torch.manual_seed(4)
+    stack = Architecture(layers=3, width=16, heads=2, vocabulary=211, longest=24, mixers=(Bilinear(24),))
+    model = MixerBertForMaskedLM(stack.config())
+    initialize(model)
+    hidden = torch.randn(1, 24, 16)
+    for layer, offset in zip(model.bert.encoder.layer, (-1, 1, -2), strict=True):
+        mixed = layer.attention.self(hidden)
+        inside = range(max(0, -offset), 24 - max(0, offset))
+        likeness = [torch.cosine_similarity(mixed[0, j], hidden[0, j + offset], dim=0) for j in inside]
+        assert min(likeness) > 0.9
 
 
 def shape(width: int, heads: int) -> Architecture:

@@ -57,6 +57,11 @@ def test_a_toml_recipe_changes_what_it_names(tmp_path):
         ("[text]\nmasked = 0.001", "masked must hide at least one"),
         ("[text]\ntokens = 5", "tokens must be at least 8"),
         ("[text]\ntokens = 500", "longest sequence, 128 tokens; got 500"),
+        (
+            '[text]\ntokens = 40\n[architecture]\nmixers = "bilinear:max_length=32"',
+            "longest sequence, 32 tokens; got 40",
+        ),
+        ('[architecture]\nnorm = "between"', "norm must be after, as in BERT, or before; got 'between'"),
         ("[architecture]\nmixers = 3", "mixers must be names or tables; got 3"),
         ('[architecture]\nmixers = ["magic"]', "one of attention, average, bilinear, convolution"),
         ('[architecture]\nmixers = ["average", "average", "average"]', "each of the 4 layers; got 3"),

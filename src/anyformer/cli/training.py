@@ -68,7 +68,7 @@ def pretrain(
             held_out=None if held_out is None else training.open_corpus(held_out),
             tokenizer=tokenizer,
         )
-        with training_bar("training", asked.schedule, asked.text.tokens) as watch:
+        with training_bar("", asked.schedule, asked.text.tokens) as watch:
             folder = training.pretrain(asked, text, output, watch)
         _show(folder, json)
 
@@ -98,7 +98,7 @@ def finetune(
         examples, unseen = _examples(pairs, questions, held_out)
         start = training.Schedule(batch=32, learning_rate=5e-4, warmup=0.1)
         schedule = changed(start, batch=batch, learning_rate=learning_rate, seed=seed).for_epochs(len(examples), epochs)
-        with training_bar("training", schedule) as watch:
+        with training_bar("", schedule) as watch:
             folder = training.finetune(model, examples, unseen, output, schedule, watch)
         _show(folder, json)
 

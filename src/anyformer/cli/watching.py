@@ -63,8 +63,8 @@ def training_bar(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
-        *(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[seen]}")),
-        *(TextColumn("left"), TimeRemainingColumn()),
+        *(TextColumn("{task.description}"), BarColumn(12), MofNCompleteColumn()),
+        *(TextColumn("{task.fields[seen]}"), TimeRemainingColumn(compact=True)),
     )
     with Progress(*columns, console=stderr, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
         task = bar.add_task(title, total=schedule.steps, seen="")
@@ -90,6 +90,7 @@ class _Seen:
             steps, seconds = row["step"] - self._first[0], row["seconds"] - self._first[1]
             self._speed = f"{steps * self._a_step / seconds:,.0f} {self._unit}/s" if seconds > 0 else ""
         else:
-            self._measured = "  ".join(f"{name.replace('_', ' ')} {row[name]:.3f}" for name in row if name != "step")
+            name = next(name for name in row if name != "step")
+            self._measured = f"{name.replace('validation_loss', 'held out')} {row[name]:.3f}"
         loss = "" if self._loss is None else f"loss {self._loss:.3f}"
-        return "  ".join(text for text in (loss, self._measured, self._speed) if text)
+        return ", ".join(text for text in (loss, self._measured, self._speed) if text)

@@ -18,7 +18,7 @@ from anyformer.training.data.spans import features
 from anyformer.training.data.vocabulary import load_tokenizer
 from anyformer.training.folder import RunFolder, quiet
 from anyformer.training.loop import Task, Watch, finish, run_in, train
-from anyformer.training.recipe import Schedule
+from anyformer.training.recipe import Schedule, longest_sequence
 
 Examples = Pairs | tuple[Question, ...]
 """What can be learned from: `read_pairs` and `read_questions` give it."""
@@ -65,7 +65,7 @@ def _classes(model: Path, training: Pairs, held_out: Pairs, schedule: Schedule) 
         raise TrainingError(f"what is held out must have the labels {training.names}; got {held_out.names}.")
     labels = {"num_labels": len(training.names), "id2label": dict(enumerate(training.names))}
     bert, tokenizer = _pretrained(MixerBertForSequenceClassification, model, schedule, labels)
-    longest = bert.config.max_position_embeddings
+    longest = _longest(bert)
     seen, unseen = (encode_pairs(pairs, tokenizer, longest) for pairs in (training, held_out))
     return bert, tokenizer, Classes(seen, unseen, tokenizer.pad_token_id, schedule)
 
@@ -76,7 +76,7 @@ def _answers(
     from anyformer.mixers.bert import MixerBertForQuestionAnswering
 
     bert, tokenizer = _pretrained(MixerBertForQuestionAnswering, model, schedule, {})
-    length = bert.config.max_position_embeddings
+    length = _longest(bert)
     seen, unseen = (features(questions, tokenizer, length, length // 3) for questions in (training, held_out))
     return bert, tokenizer, Answers(seen, unseen, held_out, tokenizer.pad_token_id, schedule)
 
@@ -100,6 +100,10 @@ def _pretrained(head: Any, model: Path, schedule: Schedule, options: Mapping[str
             f"a model must be a BERT that pretrain or save_pretrained wrote; {model}: {error}"
         ) from error
     return bert, load_tokenizer(model)
+
+
+def _longest(bert: Any) -> int:
+    return longest_sequence(bert.config.max_position_embeddings, bert.config.layer_mixers)
 
 
 def _model_digest(bert: Any) -> str:

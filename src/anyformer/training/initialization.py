@@ -2,12 +2,14 @@
 
 With positions drawn at random and queries and keys drawn independently, no head can tell near from far: attention is
 an average, and a model of averages stays for long on a plateau, first that of word frequencies, then that of the words
-of a text without their order. A convolution has its neighbours from the start. So here attention has them too:
+of a text without their order; a bilinear projection is as blind. A convolution has its neighbours from the start. So
+here the others have them too:
 
 - positions are waves in a quarter of the coordinates, four times as strong there as a word is, so that a head that
   reads these coordinates sees positions and hardly any words;
 - each head of attention reads them by its keys, and by its queries turned by as many steps as it is to look away, so
-  that at the start it looks at one neighbour: the first head at the token before, the second at the one after, ….
+  that at the start it looks at one neighbour: the first head at the token before, the second at the one after, …;
+- each bilinear projection starts as a shift by one neighbour, the first layer's from the token before, ….
 
 All of it is trained from there, and nothing of the architecture is changed.
 """
@@ -19,6 +21,7 @@ import torch
 from torch import Tensor
 
 from anyformer.mixers.attention import SelfAttention
+from anyformer.mixers.bilinear import BilinearProjection
 
 SHARE = 4
 """One of so many coordinates carries positions."""
@@ -28,6 +31,8 @@ PEAK = 10.0
 """The score of its neighbour where a head starts, next to which others' are lower: some three quarters of attention."""
 FASTEST, SLOWEST = 2.5, 0.05
 """Radians a token: of waves that tell neighbours apart, and of waves that tell far from near."""
+FAINT = 0.1
+"""How much of its random start a bilinear projection keeps beside the shift."""
 
 
 @torch.no_grad()
@@ -38,9 +43,21 @@ def initialize(model: Any) -> None:
     rates = frequencies(width)
     size = STRENGTH * embeddings.word_embeddings.weight.std()
     embeddings.position_embeddings.weight.copy_(positions(count, width, rates) * size)
-    for module in model.modules():
-        if isinstance(module, SelfAttention):
-            look_at_neighbours(module, rates)
+    for place, layer in enumerate(model.bert.encoder.layer):
+        mixer = layer.attention.self
+        if isinstance(mixer, SelfAttention):
+            look_at_neighbours(mixer, rates)
+        elif isinstance(mixer, BilinearProjection):
+            shift(mixer, neighbour(place))
+
+
+def neighbour(number: int) -> int:
+    """Where the head or layer of this number looks first.
+
+    >>> [neighbour(number) for number in range(5)]
+    [-1, 1, -2, 2, -3]
+    """
+    return (number // 2 + 1) * (-1 if number % 2 == 0 else 1)
 
 
 def frequencies(width: int) -> Tensor:
@@ -57,7 +74,7 @@ def positions(count: int, width: int, rates: Tensor) -> Tensor:
 
 
 def look_at_neighbours(attention: SelfAttention, rates: Tensor) -> None:
-    """Let head h look ⌊h/2⌋ + 1 tokens back or ahead.
+    """Let each head look at its neighbour.
 
     With a wave's sine and cosine at j as the key, and at i + offset as the query, their product is cos(rate·(i + offset
     − j)), whose sum over waves is largest at j = i + offset. The turn by rate·offset is linear in sine and cosine at i.
@@ -66,7 +83,7 @@ def look_at_neighbours(attention: SelfAttention, rates: Tensor) -> None:
     used = min(len(rates), size // 2)
     gain = math.sqrt(PEAK * math.sqrt(size) / (max(used, 1) * _power(attention.width, rates)))
     for head in range(attention.heads):
-        offset = (head // 2 + 1) * (-1 if head % 2 == 0 else 1)
+        offset = neighbour(head)
         for place, wave in enumerate(torch.linspace(0, len(rates) - 1, used).round().int().tolist()):
             angle = float(rates[wave]) * offset
             turn = torch.tensor([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
@@ -81,3 +98,10 @@ def _power(width: int, rates: Tensor) -> float:
     Before it, in squares of a word's size, words have 1 a coordinate and each wave has STRENGTH² in its two.
     """
     return STRENGTH**2 * width / (width + STRENGTH**2 * len(rates))
+
+
+def shift(projection: BilinearProjection, offset: int) -> None:
+    """Token j gets token j + offset, and faintly what it got before."""
+    looked_at = torch.ones(max(projection.max_length - abs(offset), 0))
+    projection.W_P.mul_(FAINT)
+    projection.W_P.diagonal(-offset).add_(looked_at)

@@ -2,12 +2,13 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from anyformer.errors import TrainingError
 from anyformer.mixers.attention import Attention
+from anyformer.mixers.bilinear import Bilinear
 from anyformer.mixers.catalogue import to_json
 from anyformer.mixers.mixer import Mixer
 from anyformer.training.ranges import a_share, at_least_one
@@ -66,6 +67,11 @@ class Architecture:
             mixers=self.stack,
             norm=self.norm,
         )
+
+
+def longest_sequence(positions: int, mixers: Iterable[Mixer]) -> int:
+    """How many tokens a model takes: those it has positions for, and no more than its bilinear projections are for."""
+    return min(positions, *(mixer.max_length for mixer in mixers if isinstance(mixer, Bilinear)), positions)
 
 
 SIZES = {
@@ -157,10 +163,11 @@ class Recipe:
     schedule: Schedule = field(default_factory=Schedule)
 
     def __post_init__(self) -> None:
-        if self.text.tokens > self.architecture.longest:
+        longest = longest_sequence(self.architecture.longest, self.architecture.stack)
+        if self.text.tokens > longest:
             raise TrainingError(
-                f"windows must fit the model's longest sequence, {self.architecture.longest} tokens;"
-                f" got {self.text.tokens}. Raise longest or lower tokens."
+                f"windows must fit the model's longest sequence, {longest} tokens; got {self.text.tokens}."
+                " Raise longest, and max_length of bilinear mixers, or lower tokens."
             )
 
     @classmethod
