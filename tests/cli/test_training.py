@@ -75,8 +75,12 @@ def test_the_comparison_is_complete_and_goes_on(call, tmp_path, pairs):
     table = (report / "table.md").read_text()
     assert "| attention |" in table
     assert "78.2" in table
-    again = call(*asked)
-    assert [one["words"] for one in again.data["outcomes"]] == [one["words"] for one in made.data["outcomes"]]
+    before = json.loads((report / "results.json").read_text())
+    again = call(*asked[:-1])
+    assert "hybrid-1" in again.out
+    assert "\\n" not in again.out
+    after = json.loads((report / "results.json").read_text())
+    assert [one["curves"] for one in after["outcomes"]] == [one["curves"] for one in before["outcomes"]]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ def test_a_run_goes_on_as_it_began(tmp_path):
     folder.begin({"recipe": {"text": {"tokens": 8}}, "mixers": ["a"]})
     with pytest.raises(TrainingError, match=r"recipe\.text\.tokens = 8, and 9 is asked for"):
         folder.begin({"recipe": {"text": {"tokens": 9}}, "mixers": ["a"]})
-    with pytest.raises(TrainingError, match=r"has mixers = \[\"a\"\], and null"):
+    with pytest.raises(TrainingError, match=r"has mixers\.0 = \"a\", and null"):
         folder.begin({"recipe": {"text": {"tokens": 8}}})
 
 
@@ -45,3 +45,19 @@ def test_what_was_measured_after_a_checkpoint_is_forgotten(tmp_path):
     assert folder.rows() == rows[:4]
     folder.forget_after(0)
     assert folder.rows() == []
+
+
+def test_a_damaged_folder_is_told(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    folder.begin({"seed": 1})
+    folder.metrics.write_text('{"step": 1}\nnonsense\n')
+    with pytest.raises(TrainingError, match=r"metrics\.jsonl must have a JSON object a line"):
+        folder.rows()
+    folder.said.write_text("{")
+    with pytest.raises(TrainingError, match=r"run\.json must say what the run is; it is damaged"):
+        folder.begin({"seed": 1})
+
+
+def test_a_model_without_a_run_is_no_complete_run(tmp_path):
+    (tmp_path / "model").mkdir()
+    assert not RunFolder(tmp_path).is_complete

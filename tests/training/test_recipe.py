@@ -53,6 +53,10 @@ def test_a_toml_recipe_changes_what_it_names(tmp_path):
         ("[schedule]\nsteps = true", "steps .* type int; got True"),
         ("[schedule]\nsteps = 0", "steps must be a whole number from 1; got 0"),
         ("[schedule]\nlearning_rate = 0", "learning_rate must be positive"),
+        ("[schedule]\nclip = -1", "clip must be positive"),
+        ("[schedule]\nweight_decay = -0.1", "weight_decay must be 0 or positive"),
+        ("[schedule]\nlearning_rate = nan", "learning_rate must be positive and finite; got nan"),
+        ('size = ["tiny"]', "size must be one of"),
         ("[schedule]\nwarmup = 1.0", "warmup must be a share"),
         ("[text]\nmasked = 0.001", "masked must hide at least one"),
         ("[text]\ntokens = 5", "tokens must be at least 8"),
@@ -61,7 +65,7 @@ def test_a_toml_recipe_changes_what_it_names(tmp_path):
             '[text]\ntokens = 40\n[architecture]\nmixers = "bilinear:max_length=32"',
             "longest sequence, 32 tokens; got 40",
         ),
-        ('[architecture]\nnorm = "between"', "norm must be after, as in BERT, or before; got 'between'"),
+        ('[architecture]\nnorm = "between"', "norm must be one of after, before; got 'between'"),
         ("[architecture]\nmixers = 3", "mixers must be names or tables; got 3"),
         ('[architecture]\nmixers = ["magic"]', "one of attention, average, bilinear, convolution"),
         ('[architecture]\nmixers = ["average", "average", "average"]', "each of the 4 layers; got 3"),
@@ -98,3 +102,9 @@ def test_a_recipe_says_all_of_itself():
     tables = Recipe.of_size("tiny").to_json()
     assert set(tables) == {"architecture", "text", "schedule"}
     assert tables["architecture"]["mixers"] == [{"kind": "attention", "heads": 2}] * 2
+
+
+@pytest.mark.parametrize("epochs", [0, -3, float("nan"), float("inf")])
+def test_epochs_must_be_a_number_of_them(epochs):
+    with pytest.raises(TrainingError, match="epochs must be positive and finite"):
+        Schedule().for_epochs(10, epochs)

@@ -1,13 +1,26 @@
 """Pre-training and fine-tuning from end to end, on runs of a second."""
 
 import json
+import math
+import shutil
+from collections.abc import Callable
 
 import pytest
 import torch
-from transformers import AutoModelForMaskedLM, AutoModelForSequenceClassification, AutoTokenizer
+from transformers import (
+    AutoModelForMaskedLM,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    BertConfig,
+    BertForMaskedLM,
+    DistilBertConfig,
+    DistilBertModel,
+)
 
-from anyformer.errors import TrainingError
-from anyformer.training import Pairs, Question, RunFolder, Schedule, finetune, pretrain
+from anyformer.errors import MixerError, TrainingError
+from anyformer.mixers import Attention
+from anyformer.training import Pairs, Question, RunFolder, Schedule, SyntheticLanguage, finetune, prepare, pretrain
+from anyformer.training.data.spans import features
 from anyformer.training.examples import padded, rows_of_step
 from tests.training.small import recipe, text
 
@@ -85,18 +98,23 @@ def test_the_size_of_the_parts_does_not_matter(tmp_path):
 
 
 def test_pairs_are_learned(trained, tmp_path):
-    schedule = Schedule(batch=8, steps=80, learning_rate=5e-3, evaluate_every=40, save_every=40)
-    run = finetune(trained.model, pairs(64), pairs(16), tmp_path / "run", schedule)
+    schedule = Schedule(batch=8, learning_rate=5e-3, evaluate_every=40, save_every=40)
+    run = finetune(trained.model, pairs(64), pairs(16), tmp_path / "run", 10, schedule)
+    assert run.rows()[-1]["step"] == 80
     assert run.rows()[-1]["accuracy"] > 0.9
     model = AutoModelForSequenceClassification.from_pretrained(run.model)
     assert model.config.id2label == {0: "apart", 1: "same"}
 
 
 def test_answers_are_learned(trained, tmp_path):
-    schedule = Schedule(batch=8, steps=60, learning_rate=1e-2, evaluate_every=60, save_every=60)
-    run = finetune(trained.model, questions(16), questions(4), tmp_path / "run", schedule)
+    schedule = Schedule(batch=8, learning_rate=1e-2, evaluate_every=500, save_every=500)
+    tokenizer = AutoTokenizer.from_pretrained(trained.model)
+    windows = len(features(questions(16), tokenizer, length=24, stride=8))
+    run = finetune(trained.model, questions(16), questions(4), tmp_path / "run", 15, schedule)
     first, last = (row for row in run.rows() if "f1" in row)
     assert last["f1"] > max(first["f1"], 45.0)
+    assert last["step"] == math.ceil(15 * windows / 8)
+    assert windows > 16, "epochs are counted in windows, of which a question has several"
 
 
 @pytest.mark.parametrize(
@@ -108,24 +126,105 @@ def test_answers_are_learned(trained, tmp_path):
 )
 def test_what_is_held_out_must_fit(trained, tmp_path, training, held_out, message):
     with pytest.raises(TrainingError, match=message):
-        finetune(trained.model, training, held_out, tmp_path / "run", Schedule(steps=1))
+        finetune(trained.model, training, held_out, tmp_path / "run", 1)
     assert not (tmp_path / "run").exists()
 
 
 def test_only_models_can_be_fine_tuned(tmp_path):
     with pytest.raises(TrainingError, match=r"a folder with config\.json"):
-        finetune(tmp_path, pairs(8), pairs(8), tmp_path / "run", Schedule(steps=1))
-    (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2"}))
-    with pytest.raises(TrainingError, match="must be a BERT that pretrain"):
-        finetune(tmp_path, pairs(8), pairs(8), tmp_path / "run", Schedule(steps=1))
+        finetune(tmp_path, pairs(8), pairs(8), tmp_path / "run")
+    other = DistilBertModel(DistilBertConfig(vocab_size=50, dim=8, n_layers=1, n_heads=1, hidden_dim=16))
+    other.save_pretrained(tmp_path / "distil")
+    with pytest.raises(TrainingError, match=r"of the type mixer-bert or bert; .* is of 'distilbert'"):
+        finetune(tmp_path / "distil", pairs(8), pairs(8), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def with_mixer(layer: int, **mixer) -> Callable[[bytes], bytes]:
+    def changed(text: bytes) -> bytes:
+        config = json.loads(text)
+        config["mixers"][layer] = mixer
+        return json.dumps(config).encode()
+
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "message"),
+    [
+        ("config.json", with_mixer(2, kind="attention", heads=2), r"differ in bert\.encoder\.layer\.2\."),
+        ("config.json", with_mixer(1, kind="average"), r"differ in bert\.encoder\.layer\.1\..*W_P"),
+        ("config.json", lambda text: text.replace(b'"hidden_size": 16', b'"hidden_size": 32'), "cannot be loaded"),
+        ("config.json", lambda text: text[: len(text) // 2], "can be read"),
+        ("model.safetensors", lambda text: text[: len(text) // 2], "cannot be loaded"),
+    ],
+)
+def test_a_model_of_another_architecture_than_it_says_is_refused(trained, tmp_path, file, change, message):
+    shutil.copytree(trained.model, tmp_path / "model")
+    place = tmp_path / "model" / file
+    place.write_bytes(change(place.read_bytes()))
+    with pytest.raises(TrainingError, match=message):
+        finetune(tmp_path / "model", pairs(8), pairs(8), tmp_path / "run", 1)
+
+
+def test_a_stock_bert_can_be_fine_tuned(trained, tmp_path):
+    tokenizer = AutoTokenizer.from_pretrained(trained.model)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    BertForMaskedLM(BertConfig(vocab_size=len(tokenizer), **sizes)).save_pretrained(tmp_path / "stock")
+    tokenizer.save_pretrained(tmp_path / "stock")
+    assert finetune(tmp_path / "stock", pairs(8), pairs(8), tmp_path / "run", 1).is_complete
+
+
+def test_one_label_is_nothing_to_learn(trained, tmp_path):
+    alone = Pairs(("a", "b"), ("c", "d"), (0, 0), ("yes",))
+    with pytest.raises(TrainingError, match="labels must be at least two; got yes alone"):
+        finetune(trained.model, alone, alone, tmp_path / "run")
+
+
+def test_somebody_elses_folder_is_left_alone(trained, tmp_path):
+    (tmp_path / "model").mkdir()
+    with pytest.raises(TrainingError, match="has model in it"):
+        finetune(trained.model, pairs(8), pairs(8), tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_loss_that_is_not_finite_ends_the_run_at_its_last_checkpoint(tmp_path):
+    wild = recipe(steps=40, learning_rate=1e30, save_every=1)
+    with pytest.raises(TrainingError, match="the loss must be finite; in step"):
+        pretrain(wild, text(tmp_path / "text"), tmp_path / "run")
+    assert all(row["loss"] < float("inf") for row in RunFolder(tmp_path / "run").rows() if "loss" in row)
+
+
+def test_a_mistake_in_the_model_leaves_no_run_behind(tmp_path):
+    wrong = recipe().changed(architecture={"mixers": (Attention(heads=3),)})
+    with pytest.raises(MixerError, match="heads must divide the width"):
+        pretrain(wrong, text(tmp_path / "text"), tmp_path / "run")
+    pretrain(recipe(steps=1), text(tmp_path / "text"), tmp_path / "run")
+
+
+def test_another_corpus_has_another_tokenizer(tmp_path):
+    first = prepare(SyntheticLanguage(sentences=100), tmp_path, vocabulary=400)
+    again = prepare(SyntheticLanguage(sentences=100), tmp_path, vocabulary=400)
+    assert again.origins == first.origins
+    assert len(prepare(SyntheticLanguage(sentences=100), tmp_path, vocabulary=300).tokenizer) == 300
+    other = prepare(SyntheticLanguage(sentences=100, seed=1), tmp_path, vocabulary=400)
+    assert other.origins[0].tokenizer_digest != first.origins[0].tokenizer_digest
+
+
+@pytest.mark.parametrize("name", ["tokens.json", "tokens.npy"])
+def test_tokens_that_a_killed_process_left_are_made_anew(tmp_path, name):
+    first = prepare(SyntheticLanguage(sentences=100), tmp_path, vocabulary=400)
+    kept = first.train.copy()
+    (tmp_path / name).unlink()
+    assert (prepare(SyntheticLanguage(sentences=100), tmp_path, vocabulary=400).train == kept).all()
 
 
 def test_other_weights_are_another_run(trained, tmp_path):
-    place, schedule = tmp_path / "run", Schedule(batch=4, steps=2)
-    finetune(trained.model, pairs(8), pairs(8), place, schedule)
+    place, schedule = tmp_path / "run", Schedule(batch=4)
+    finetune(trained.model, pairs(8), pairs(8), place, 1, schedule)
     other = pretrain(recipe(steps=2, seed=1), text(tmp_path / "text"), tmp_path / "other")
     with pytest.raises(TrainingError, match="has model = "):
-        finetune(other.model, pairs(8), pairs(8), place, schedule)
+        finetune(other.model, pairs(8), pairs(8), place, 1, schedule)
 
 
 def test_each_epoch_has_every_example_once_in_its_own_order():

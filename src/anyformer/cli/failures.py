@@ -25,8 +25,11 @@ class Interrupted(AnyformerError):
 
 def report(error: BaseException, as_json: bool) -> int:
     """Say what went wrong, on stderr as text and with --json on stdout as well; return the exit code."""
+    from anyformer.cli.output import speaks
     from anyformer.reports.terminal import visible
 
+    if not speaks():
+        return _exit_code(error)
     kind, message = _kind(error), _message(error)
     print("error: " + visible(message, keep="\n"), file=sys.stderr)
     if as_json:

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +14,11 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+def speaks() -> bool:
+    """Whether this is the first of the processes that share a run; `accelerate launch` and `torchrun` number them."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 def emit(as_json: bool, data: Mapping[str, Any], view: "RenderableType") -> None:

@@ -1,19 +1,14 @@
 """`reproduce mixers`: the paper's comparison of token mixers, trained here."""
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from anyformer.cli.failures import UsageError
 from anyformer.cli.output import Json, emit, note
 from anyformer.cli.watching import a_run, training_bar
-
-if TYPE_CHECKING:
-    from anyformer.training import Schedule
 
 app = typer.Typer(help="The papers' experiments, trained here.", no_args_is_help=True)
 
@@ -48,22 +43,17 @@ def mixers(
         if budget not in BUDGETS:
             raise UsageError(f"--budget must be one of {', '.join(BUDGETS)}; got {budget!r}.")
         spent = BUDGETS[budget] if seeds is None else replace(BUDGETS[budget], seeds=seeds)
-        first = training.read_pairs(nli[0])
-        pairs = training.join_pairs([first, *(training.read_pairs(source, first.names) for source in nli[1:])])
+        pairs = training.read_all_pairs(nli)
         other = None if held_out is None else training.open_corpus(held_out)
         task = prepare_all(spent, training.open_corpus(corpus), other, pairs, output)
-        for run in reproduce(spent, task, output, _told):
+        for run in reproduce(spent, task, output, training_bar):
             note(f"{run.entrant.name}, seed {run.seed}: complete")
         left = [run for run in runs_of(spent, output) if not run.is_complete]
         if left:
-            text = f"{len(left)} runs are being worked on elsewhere; the last to finish writes the report"
+            text = (
+                f"{len(left)} runs are not complete, and others may work on them; started again, this writes the report"
+            )
             emit(json, {"output": str(output), "left": len(left)}, paragraph(text))
             return
         report = write_report(spent, task, output)
-        emit(json, report.data, paragraph(report.table))
-
-
-@contextlib.contextmanager
-def _told(title: str, schedule: "Schedule") -> Iterator[Callable[[Mapping[str, Any]], None] | None]:
-    with training_bar(title, schedule) as watch:
-        yield watch
+        emit(json, report.data, report.view)

@@ -21,6 +21,9 @@ Output = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option(help="What the weights, the batches and dropout are drawn from.")]
 Batch = Annotated[int | None, typer.Option(help="Sequences a step, over all processes.")]
+AtOnce = Annotated[
+    int | None, typer.Option(help="Of them, how many at a time in each process: fewer need less memory.")
+]
 Rate = Annotated[float | None, typer.Option("--learning-rate", help="The largest learning rate.")]
 HeldOut = Annotated[str | None, typer.Option(help="What to measure on; else a part of the data.")]
 
@@ -44,6 +47,7 @@ def pretrain(
     steps: Annotated[int | None, typer.Option(help="Steps of the optimizer.")] = None,
     tokens: Annotated[int | None, typer.Option(help="The length of the sequences.")] = None,
     batch: Batch = None,
+    at_once: AtOnce = None,
     learning_rate: Rate = None,
     seed: Seed = None,
     json: Json = False,
@@ -58,7 +62,7 @@ def pretrain(
         asked = start.changed(
             architecture={"mixers": training.parse_mixers(mixer) if mixer else None},
             text={"tokens": tokens},
-            schedule={"steps": steps, "batch": batch, "learning_rate": learning_rate, "seed": seed},
+            schedule={"steps": steps, "batch": batch, "at_once": at_once, "learning_rate": learning_rate, "seed": seed},
         )
         training.RunFolder(output).require_free()
         text = training.prepare(
@@ -84,6 +88,7 @@ def finetune(
     held_out: HeldOut = None,
     epochs: Annotated[float, typer.Option(help="How often every example is seen.")] = 3.0,
     batch: Batch = None,
+    at_once: AtOnce = None,
     learning_rate: Rate = None,
     seed: Seed = None,
     json: Json = False,
@@ -93,13 +98,13 @@ def finetune(
         raise UsageError("exactly one of --pairs and --questions must be given: what to learn.")
     with a_run():
         from anyformer import training
+        from anyformer.training.finetune import TUNING
         from anyformer.training.recipe import changed
 
         examples, unseen = _examples(pairs, questions, held_out)
-        start = training.Schedule(batch=32, learning_rate=5e-4, warmup=0.1)
-        schedule = changed(start, batch=batch, learning_rate=learning_rate, seed=seed).for_epochs(len(examples), epochs)
-        with training_bar("", schedule) as watch:
-            folder = training.finetune(model, examples, unseen, output, schedule, watch)
+        schedule = changed(TUNING, batch=batch, at_once=at_once, learning_rate=learning_rate, seed=seed)
+        with training_bar("", schedule.for_epochs(len(examples), epochs)) as watch:
+            folder = training.finetune(model, examples, unseen, output, epochs, schedule, watch)
         _show(folder, json)
 
 
@@ -112,8 +117,7 @@ def _examples(pairs: list[str] | None, questions: Path | None, held_out: str | N
         if held_out is None:
             return training.split_questions(asked, HELD_OUT, seed=0)
         return asked, training.read_questions(held_out)
-    first = training.read_pairs((pairs or [])[0])
-    labelled = training.join_pairs([first, *(training.read_pairs(source, first.names) for source in (pairs or [])[1:])])
+    labelled = training.read_all_pairs(pairs or [])
     if held_out is None:
         return training.split_pairs(labelled, HELD_OUT, seed=0)
     return labelled, training.read_pairs(held_out, labelled.names)

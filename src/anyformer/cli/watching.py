@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from anyformer.cli.failures import Interrupted, UsageError
+from anyformer.cli.output import speaks
 
 if TYPE_CHECKING:
     from anyformer.training import Schedule
@@ -32,15 +33,10 @@ def a_run() -> Iterator[None]:
             " Install it: pip install anyformer[train]"
         ) from missing
     try:
-        with contextlib.nullcontext() if _speaks() else _silence():
+        with contextlib.nullcontext() if speaks() else _silence():
             yield
     except KeyboardInterrupt:
         raise Interrupted("interrupted; the same command goes on from the last checkpoint") from None
-
-
-def _speaks() -> bool:
-    """`accelerate launch` and `torchrun` tell each process its rank."""
-    return os.environ.get("RANK", "0") == "0"
 
 
 @contextlib.contextmanager
@@ -57,7 +53,7 @@ def training_bar(
     from anyformer.reports.terminal import console
 
     stderr = console(sys.stderr)
-    if not (stderr.is_terminal and _speaks()):
+    if not (stderr.is_terminal and speaks()):
         yield None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -69,7 +65,13 @@ def training_bar(
     with Progress(*columns, console=stderr, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
         task = bar.add_task(title, total=schedule.steps, seen="")
         seen = _Seen(schedule.batch, tokens)
-        yield lambda row: bar.update(task, completed=row["step"], seen=seen.after(row))
+
+        def watch(row: Mapping[str, Any]) -> None:
+            if seen.is_new:  # a run that goes on did not do its first steps just now
+                bar.reset(task, completed=row["step"])
+            bar.update(task, completed=row["step"], seen=seen.after(row))
+
+        yield watch
 
 
 class _Seen:
@@ -80,6 +82,11 @@ class _Seen:
         self._first: tuple[int, float] | None = None
         self._loss: float | None = None
         self._measured = self._speed = ""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing has been seen."""
+        return self._loss is None
 
     def after(self, row: Mapping[str, Any]) -> str:
         """The text after another row of measurements."""

@@ -13,6 +13,9 @@ from torch import Tensor, nn
 
 from anyformer.errors import MixerError
 
+NORMS = ("after", "before")
+"""Where a block has its norms: on what comes out of a residual sum, as in BERT, or on what goes into a mixer."""
+
 
 class TokenMixer(nn.Module, ABC):
     """(batch, tokens, width) → the same shape: the only place of a block where tokens meet.

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Group, RenderableType
 
 from anyformer.pictures import require_matplotlib, save_picture
+from anyformer.reports.terminal import paragraph
+from anyformer.reports.terminal import table as table_view
 from anyformer.training.folder import RunFolder, write_text
 from anyformer.training.pretrain import Prepared
 from anyformer.training.reproduction import Budget, Run, Task, runs_of, step_times
@@ -26,6 +29,12 @@ PAPER = {
 # Okabe and Ito's colours, told apart by everybody; hybrids share one that fades with the number of convolutions.
 COLOURS = {"average": "#E69F00", "bilinear": "#009E73", "convolution": "#D55E00", "attention": "#0072B2"}
 HYBRIDS = ("#CC79A7", "#A05195", "#6A3D9A", "#3F1D6B")
+
+
+HEADS = (
+    *("mixer", "parameters", "ms a step", "words: loss", "accuracy (%)", "entailment (%)"),
+    *("paper: parameters", "words (%)", "MNLI (%)"),
+)
 
 
 @dataclass(frozen=True)
@@ -79,11 +88,7 @@ def _parameters(folder: RunFolder) -> int:
 
 def table(made: Sequence[Outcome]) -> str:
     """Markdown: what was measured, with the standard error over seeds, beside what the paper has."""
-    heads = (
-        *("mixer", "parameters", "ms a step", "masked words, loss", "accuracy (%)", "entailment (%)"),
-        *("paper: parameters", "masked words (%)", "MNLI (%)"),
-    )
-    lines = [heads, ("---",) * len(heads), *(_row(outcome) for outcome in made)]
+    lines = [HEADS, ("---",) * len(HEADS), *(_row(outcome) for outcome in made)]
     return "".join("| " + " | ".join(cells) + " |\n" for cells in lines)
 
 
@@ -160,10 +165,10 @@ def _colour(name: str) -> str:
 
 @dataclass(frozen=True)
 class Report:
-    """The comparison, as data and as the table that was written."""
+    """The comparison, as data and as text."""
 
     data: dict[str, Any]
-    table: str
+    view: RenderableType
 
 
 def write_report(budget: Budget, task: Task, place: Path) -> Report:
@@ -180,12 +185,13 @@ def write_report(budget: Budget, task: Task, place: Path) -> Report:
         "unigram_loss": unigram,
         "outcomes": [asdict(outcome) for outcome in made],
     }
-    text = table(made)
-    write_text(folder / "table.md", text)
+    write_text(folder / "table.md", table(made))
     write_text(folder / "results.json", json.dumps(data, indent=1) + "\n")
     draw_curves(made, unigram, folder / "curves.png")
     draw_hybrids(made, folder / "hybrids.png")
-    return Report(data, text)
+    rows = [_row(outcome) for outcome in made]
+    view = Group(table_view(HEADS, rows, right=HEADS[1:]), paragraph(f"written to {folder}"))
+    return Report(data, view)
 
 
 def unigram_loss(text: Prepared) -> float:

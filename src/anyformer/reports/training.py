@@ -13,6 +13,7 @@ def run_data(folder: RunFolder) -> dict[str, Any]:
     measured: dict[str, Any] = {}
     for row in folder.rows():
         measured.update(row)
+    measured.setdefault("step", 0)
     return {"output": str(folder.place), "model": str(folder.model), "complete": folder.is_complete, **measured}
 
 

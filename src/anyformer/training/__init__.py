@@ -7,7 +7,7 @@ from anyformer.errors import TrainingError
 from anyformer.training.data.corpora import open_corpus
 from anyformer.training.data.corpus import Corpus
 from anyformer.training.data.language import SyntheticLanguage
-from anyformer.training.data.pairs import Pairs, join_pairs, read_pairs, split_pairs
+from anyformer.training.data.pairs import Pairs, join_pairs, read_all_pairs, read_pairs, split_pairs
 from anyformer.training.data.questions import Question, read_questions, split_questions
 from anyformer.training.data.vocabulary import load_tokenizer, train_tokenizer
 from anyformer.training.finetune import finetune
@@ -36,6 +36,7 @@ __all__ = [
     "parse_mixers",
     "prepare",
     "pretrain",
+    "read_all_pairs",
     "read_pairs",
     "read_questions",
     "read_recipe",

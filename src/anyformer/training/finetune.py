@@ -1,6 +1,7 @@
 """Fine-tuning: a pre-trained BERT learns to tell classes of texts apart, or to find answers."""
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 import torch
 
-from anyformer.errors import MixerError, TrainingError
+from anyformer.errors import TrainingError
 from anyformer.training import seeds
 from anyformer.training.answers import Answers
 from anyformer.training.classes import Classes, encode_pairs
@@ -17,15 +18,28 @@ from anyformer.training.data.questions import Question
 from anyformer.training.data.spans import features
 from anyformer.training.data.vocabulary import load_tokenizer
 from anyformer.training.folder import RunFolder, quiet
-from anyformer.training.loop import Task, Watch, finish, run_in, train
+from anyformer.training.loop import Watch, finish, require_fair_shares, run_in, train
 from anyformer.training.recipe import Schedule, longest_sequence
 
 Examples = Pairs | tuple[Question, ...]
 """What can be learned from: `read_pairs` and `read_questions` give it."""
 
 
+TUNING = Schedule(batch=32, learning_rate=5e-4, warmup=0.1)
+"""Suits small models; for BERT_BASE a tenth of this rate is usual."""
+KINDS = ("mixer-bert", "bert")
+HEADS = ("cls.", "classifier.", "qa_outputs.", "bert.pooler.", "pooler.")
+"""What a pre-trained encoder may have or not have."""
+
+
 def finetune(
-    model: Path, training: Examples, held_out: Examples, place: Path, schedule: Schedule, watch: Watch | None = None
+    model: Path,
+    training: Examples,
+    held_out: Examples,
+    place: Path,
+    epochs: float = 3.0,
+    schedule: Schedule = TUNING,
+    watch: Watch | None = None,
 ) -> RunFolder:
     """Learn the classes of texts from pairs, or to find answers from questions.
 
@@ -34,18 +48,23 @@ def finetune(
         training: what to learn from.
         held_out: what to measure on, of the same kind.
         place: the run's folder; `place/model` is the result.
-        schedule: for how long.
+        schedule: how; its steps are set by the epochs.
+        epochs: how often every example, or window of a context, is seen.
         watch: is told what is measured, as it is.
 
     Raises:
         TrainingError: if the model is none, or the folder another run's, or the classes differ.
     """
+    bert: Any
+    task: Classes | Answers
     if isinstance(training, Pairs) and isinstance(held_out, Pairs):
-        bert, tokenizer, task = _classes(model, training, held_out, schedule)
+        bert, tokenizer, task = _classes(model, training, held_out, schedule, epochs)
     elif isinstance(training, tuple) and isinstance(held_out, tuple):
-        bert, tokenizer, task = _answers(model, training, held_out, schedule)
+        bert, tokenizer, task = _answers(model, training, held_out, schedule, epochs)
     else:
         raise TrainingError("what is held out must be of the same kind as what is trained on: pairs or questions.")
+    schedule = task.schedule
+    require_fair_shares(schedule)
     identity = {
         "model": _model_digest(bert),
         "training": _digest(training),
@@ -58,48 +77,71 @@ def finetune(
     return folder
 
 
-def _classes(model: Path, training: Pairs, held_out: Pairs, schedule: Schedule) -> tuple[Any, Any, Task]:
+def _classes(
+    model: Path, training: Pairs, held_out: Pairs, schedule: Schedule, epochs: float
+) -> tuple[Any, Any, Classes]:
     from anyformer.mixers.bert import MixerBertForSequenceClassification
 
     if training.names != held_out.names:
         raise TrainingError(f"what is held out must have the labels {training.names}; got {held_out.names}.")
+    if len(training.names) < 2:
+        raise TrainingError(f"labels must be at least two; got {', '.join(training.names)} alone. Give more rows.")
     labels = {"num_labels": len(training.names), "id2label": dict(enumerate(training.names))}
     bert, tokenizer = _pretrained(MixerBertForSequenceClassification, model, schedule, labels)
     longest = _longest(bert)
     seen, unseen = (encode_pairs(pairs, tokenizer, longest) for pairs in (training, held_out))
-    return bert, tokenizer, Classes(seen, unseen, tokenizer.pad_token_id, schedule)
+    return bert, tokenizer, Classes(seen, unseen, tokenizer.pad_token_id, schedule.for_epochs(len(seen), epochs))
 
 
 def _answers(
-    model: Path, training: Sequence[Question], held_out: Sequence[Question], schedule: Schedule
-) -> tuple[Any, Any, Task]:
+    model: Path, training: Sequence[Question], held_out: Sequence[Question], schedule: Schedule, epochs: float
+) -> tuple[Any, Any, Answers]:
     from anyformer.mixers.bert import MixerBertForQuestionAnswering
 
     bert, tokenizer = _pretrained(MixerBertForQuestionAnswering, model, schedule, {})
     length = _longest(bert)
     seen, unseen = (features(questions, tokenizer, length, length // 3) for questions in (training, held_out))
-    return bert, tokenizer, Answers(seen, unseen, held_out, tokenizer.pad_token_id, schedule)
+    steps = schedule.for_epochs(len(seen), epochs)
+    return bert, tokenizer, Answers(seen, unseen, held_out, tokenizer.pad_token_id, steps)
 
 
 def _pretrained(head: Any, model: Path, schedule: Schedule, options: Mapping[str, Any]) -> tuple[Any, Any]:
     """A pre-trained encoder under a new head, which is drawn from the seed.
 
     Raises:
-        TrainingError: if the folder has no model of ours, or no tokenizer.
+        TrainingError: if the folder has no BERT, or one whose weights are not those its config speaks of.
     """
-    if not (model / "config.json").is_file():
-        raise TrainingError(
-            f"a model must be a folder with config.json, as pretrain leaves in OUTPUT/model; got {model}."
-        )
+    _require_bert(model)
     torch.manual_seed(seeds.number("head", schedule.seed))
     try:
         with quiet():
-            bert = head.from_pretrained(model, local_files_only=True, **options)
-    except (ValueError, OSError, RuntimeError, MixerError) as error:
+            bert, report = head.from_pretrained(model, local_files_only=True, output_loading_info=True, **options)
+    except Exception as error:  # `transformers` and safetensors raise all kinds
         raise TrainingError(
-            f"a model must be a BERT that pretrain or save_pretrained wrote; {model}: {error}"
+            f"a model must be a BERT that pretrain or save_pretrained wrote; {model} cannot be loaded:"
+            f" {type(error).__name__}: {error}"
         ) from error
+    differing = sorted(
+        name for name in {*report["missing_keys"], *report["unexpected_keys"]} if not name.startswith(HEADS)
+    )
+    if differing:
+        raise TrainingError(
+            f"a model's weights must be those that its config.json speaks of; in {model} they differ in {differing[0]}"
+            f" and {len(differing) - 1} more. Give the folder as it was saved."
+        )
     return bert, load_tokenizer(model)
+
+
+def _require_bert(model: Path) -> None:
+    try:
+        kind = json.loads((model / "config.json").read_text("utf-8"))["model_type"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise TrainingError(
+            f"a model must be a folder with config.json, as pretrain leaves in OUTPUT/model; {model} has none that can"
+            f" be read: {error}."
+        ) from error
+    if kind not in KINDS:
+        raise TrainingError(f"a model must be of the type {' or '.join(KINDS)}; {model} is of {kind!r}. Give another.")
 
 
 def _longest(bert: Any) -> int:

@@ -51,7 +51,12 @@ class RunFolder:
     @property
     def is_complete(self) -> bool:
         """Whether the result is there."""
-        return self.model.is_dir()
+        return self.said.is_file() and self.model.is_dir()
+
+    @property
+    def said(self) -> Path:
+        """What it is a run of."""
+        return self.place / "run.json"
 
     def begin(self, identity: Mapping[str, Any]) -> None:
         """Make the folder that of this run, or see that it is.
@@ -59,23 +64,17 @@ class RunFolder:
         Raises:
             TrainingError: if it belongs to another run, or to something else altogether.
         """
-        said = self.place / "run.json"
-        if said.is_file():
-            _same(said, json.loads(json.dumps(identity)))
-            return
         self.require_free()
+        if self.said.is_file():
+            _same(self.said, json.loads(json.dumps(identity)))
+            return
         self.place.mkdir(parents=True, exist_ok=True)
-        write_text(said, json.dumps(identity, indent=2) + "\n")
+        write_text(self.said, json.dumps(identity, indent=2) + "\n")
 
     def require_free(self) -> None:
         """Refuse a place that has something else in it than a run."""
-        if self.place.exists() and not self.place.is_dir():
-            raise TrainingError(f"the output must be a folder; {self.place} is a file. Name another.")
-        ours = {"lock", "text", "run.json"}
-        if self.place.is_dir() and (found := {path.name for path in self.place.iterdir()}) and not found & ours:
-            raise TrainingError(
-                f"the output must be a new or empty folder, or a run's own; {self.place} has {min(found)} in it."
-            )
+        if not self.said.is_file():
+            require_only(self.place, {"lock", "text"})
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -102,9 +101,10 @@ class RunFolder:
         with quiet():
             model.save_pretrained(part)
             tokenizer.save_pretrained(part)
-        for written in part.iterdir():
+        for written in (*part.iterdir(), part):
             flush(written)
         os.replace(part, self.model)
+        flush(self.place)
         shutil.rmtree(self.checkpoints, ignore_errors=True)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -112,12 +112,26 @@ class RunFolder:
         if not self.metrics.is_file():
             return []
         lines = self.metrics.read_text("utf-8").split("\n")[:-1]
-        return [json.loads(line) for line in lines if line]
+        try:
+            return [json.loads(line) for line in lines if line]
+        except json.JSONDecodeError as error:
+            raise TrainingError(f"{self.metrics} must have a JSON object a line; it is damaged: {error}.") from error
 
     def forget_after(self, step: int) -> None:
         """Drop what was measured after a checkpoint, all of it if there is none: it will be measured again."""
         kept = [row for row in self.rows() if step and row["step"] <= step]
         write_text(self.metrics, "".join(json.dumps(row) + "\n" for row in kept))
+
+
+def require_only(place: Path, ours: set[str]) -> None:
+    """Refuse a place that is a file, or a folder with anything else in it than what we put there."""
+    if place.exists() and not place.is_dir():
+        raise TrainingError(f"the output must be a folder; {place} is a file. Name another.")
+    if place.is_dir() and (others := {path.name for path in place.iterdir()} - ours):
+        raise TrainingError(
+            f"the output must be a new or empty folder, or one of the same kind; {place} has {min(others)} in it."
+            " Name another."
+        )
 
 
 @contextmanager
@@ -145,7 +159,10 @@ def write_text(place: Path, text: str) -> None:
 
 
 def _same(said: Path, identity: Mapping[str, Any]) -> None:
-    there, here = _flat(json.loads(said.read_text("utf-8"))), _flat(identity)
+    try:
+        there, here = _flat(json.loads(said.read_text("utf-8"))), _flat(identity)
+    except ValueError as error:
+        raise TrainingError(f"{said} must say what the run is; it is damaged: {error}. Name another output.") from error
     for name in {**there, **here}:
         if there.get(name) != here.get(name):
             raise TrainingError(
@@ -155,7 +172,9 @@ def _same(said: Path, identity: Mapping[str, Any]) -> None:
 
 
 def _flat(value: Any, name: str = "") -> dict[str, Any]:
-    """Nested tables as one, with names such as recipe.text.tokens."""
+    """Nested tables and lists as one, with names such as recipe.text.tokens and text.0.corpus."""
+    if isinstance(value, list):
+        value = {str(place): entry for place, entry in enumerate(value)} or "none"
     if not isinstance(value, Mapping):
         return {name: value}
     return {key: entry for inner in value for key, entry in _flat(value[inner], f"{name}.{inner}".strip(".")).items()}

@@ -5,6 +5,7 @@ seed. Each process takes its rows of the batch, so how many there are does not m
 (and for dropout, which they draw each on their own).
 """
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -52,17 +53,17 @@ def train(model: nn.Module, task: Task, schedule: Schedule, folder: RunFolder, w
         The trained model, out of what wraps it for several processes.
     """
     accelerator = new_accelerator()
-    _divisible(schedule, accelerator.num_processes)
     wrapped, optimizer = accelerator.prepare(model, _adam(model, schedule))
     progress = restore_newest(folder.checkpoints, model, optimizer)
+    _require_same_step(progress.step, accelerator)
     with Metrics.open(folder, progress.step, accelerator.is_main_process, watch) as metrics:
         clock = _Clock(progress.seconds)
         if progress.step == 0:
             metrics.add(step=0, **_evaluated(model, task, accelerator))
         for step in range(progress.step, schedule.steps):
-            loss = _step(wrapped, optimizer, task.batch(step), schedule, step, accelerator)
+            measured = _step(wrapped, optimizer, task.batch(step), schedule, step, accelerator)
             done = Progress(step + 1, clock.seconds())
-            metrics.add(step=done.step, loss=loss, learning_rate=schedule.rate(step), seconds=done.seconds)
+            metrics.add(step=done.step, **measured, seconds=done.seconds)
             last = done.step == schedule.steps
             if last or done.step % schedule.evaluate_every == 0:
                 metrics.add(step=done.step, **_evaluated(model, task, accelerator))
@@ -77,10 +78,14 @@ def train(model: nn.Module, task: Task, schedule: Schedule, folder: RunFolder, w
 def run_in(place: Path, identity: Mapping[str, Any]) -> Iterator[RunFolder]:
     """A run's folder, held by the main of all processes that share the run."""
     folder, shared = RunFolder(place), processes()
+    if shared.is_main_process:
+        folder.require_free()
     with folder.held() if shared.is_main_process else nullcontext():
         if shared.is_main_process:
             folder.begin(identity)
         shared.wait_for_everyone()
+        if not folder.said.is_file():
+            raise TrainingError(f"the output must be on a disk that all hosts share; {place} is not. Name another.")
         yield folder
 
 
@@ -94,8 +99,8 @@ def finish(folder: RunFolder, model: nn.Module, tokenizer: Any) -> None:
 
 def _step(
     model: nn.Module, optimizer: Any, batch: Batch, schedule: Schedule, step: int, accelerator: Accelerator
-) -> float:
-    """One step of the optimizer; the loss is the mean over all rows of all processes."""
+) -> dict[str, float]:
+    """One step of the optimizer; loss and gradient are means over all rows of all processes."""
     model.train()
     torch.manual_seed(seeds.number("dropout", schedule.seed, step, accelerator.process_index))
     for group in optimizer.param_groups:
@@ -107,10 +112,16 @@ def _step(
             loss = model(**part).loss * share
             accelerator.backward(loss)
         total += loss.detach()
-    accelerator.clip_grad_norm_(model.parameters(), schedule.clip)
+    norm = accelerator.clip_grad_norm_(model.parameters(), schedule.clip)
+    mean = float(accelerator.reduce(total, "mean"))
+    if not math.isfinite(mean):
+        raise TrainingError(
+            f"the loss must be finite; in step {step + 1} it is {mean}. Lower the learning rate, or lengthen the"
+            " warm-up; the run stays at its last checkpoint."
+        )
     optimizer.step()
     optimizer.zero_grad()
-    return float(accelerator.reduce(total, "mean"))
+    return {"loss": mean, "gradient_norm": float(norm), "learning_rate": schedule.rate(step)}
 
 
 def _parts(batch: Batch, schedule: Schedule, accelerator: Accelerator) -> Iterator[tuple[Batch, float, bool]]:
@@ -143,10 +154,22 @@ def _adam(model: nn.Module, schedule: Schedule) -> torch.optim.Optimizer:
     return torch.optim.AdamW(groups, lr=schedule.learning_rate, betas=(0.9, 0.98))
 
 
-def _divisible(schedule: Schedule, processes: int) -> None:
-    if schedule.batch % processes:
+def require_fair_shares(schedule: Schedule) -> None:
+    """Refuse a batch that cannot be parted into equal rows."""
+    count = processes().num_processes
+    if schedule.batch % count:
         raise TrainingError(
-            f"batch must be a multiple of the number of processes, {processes}; got {schedule.batch}. Change either."
+            f"batch must be a multiple of the number of processes, {count}; got {schedule.batch}. Change either."
+        )
+
+
+def _require_same_step(step: int, accelerator: Accelerator) -> None:
+    """Processes that do not see the same checkpoints would train different models."""
+    steps = accelerator.gather(torch.tensor([step], device=accelerator.device)).tolist()
+    if len(set(steps)) > 1:
+        raise TrainingError(
+            f"all processes must go on from the same checkpoint; theirs are of steps {sorted(set(steps))}."
+            " Let all hosts share the output folder."
         )
 
 

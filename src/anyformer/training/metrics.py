@@ -30,7 +30,7 @@ class Metrics:
 
         folder.forget_after(step)
         with ExitStack() as stack:
-            file = stack.enter_context(folder.metrics.open("a", encoding="utf-8"))
+            file = stack.enter_context(folder.metrics.open("a", buffering=1, encoding="utf-8"))
             board = stack.enter_context(SummaryWriter(str(folder.place / "tensorboard"), purge_step=step + 1))
             yield cls(file, board, watch)
 

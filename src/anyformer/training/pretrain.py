@@ -1,21 +1,25 @@
 """Pre-training: text → tokenizer → tokens → a BERT that predicts hidden words."""
 
+import contextlib
+import json
 import os
-import secrets
+import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from filelock import FileLock
 from numpy.typing import NDArray
 
+from anyformer.errors import TrainingError
 from anyformer.training import seeds
 from anyformer.training.data.corpus import Corpus
 from anyformer.training.data.tokens import Origin, TokenFile, open_tokens, split_tokens, write_tokens
 from anyformer.training.data.vocabulary import load_tokenizer, train_tokenizer
 from anyformer.training.folder import RunFolder
 from anyformer.training.initialization import initialize
-from anyformer.training.loop import Watch, finish, run_in, train
+from anyformer.training.loop import Watch, finish, require_fair_shares, run_in, train
 from anyformer.training.processes import processes
 from anyformer.training.recipe import Recipe
 from anyformer.training.windows import Marks, MaskedWords
@@ -49,28 +53,43 @@ def prepare(
         held_out: the text to measure on; otherwise the end of the corpus.
         tokenizer: one that exists, instead of learning one from the corpus.
     """
-    with processes().local_main_process_first():
-        words = (
-            load_tokenizer(tokenizer) if tokenizer is not None else _tokenizer(corpus, place / "tokenizer", vocabulary)
-        )
-        tokens = _tokens(corpus, words, place / "tokens.npy")
-        if held_out is None:
-            return Prepared(words, *split_tokens(tokens, HELD_OUT), (tokens.origin,))
-        unseen = _tokens(held_out, words, place / "held-out.npy")
+    shared = processes()
+    if shared.is_main_process:
+        place.mkdir(parents=True, exist_ok=True)
+        with FileLock(place / "lock"):
+            _prepared(corpus, place, vocabulary, held_out, tokenizer)
+    shared.wait_for_everyone()
+    return _prepared(corpus, place, vocabulary, held_out, tokenizer)
+
+
+def _prepared(
+    corpus: Corpus, place: Path, vocabulary: int, held_out: Corpus | None, tokenizer: Path | None
+) -> Prepared:
+    words = _tokenizer(corpus, place / "tokenizer", vocabulary) if tokenizer is None else load_tokenizer(tokenizer)
+    tokens = _tokens(corpus, words, place / "tokens.npy")
+    if held_out is None:
+        return Prepared(words, *split_tokens(tokens, HELD_OUT), (tokens.origin,))
+    unseen = _tokens(held_out, words, place / "held-out.npy")
     return Prepared(words, tokens.ids, unseen.ids, (tokens.origin, unseen.origin))
 
 
 def _tokenizer(corpus: Corpus, place: Path, vocabulary: int) -> Any:
-    """The one in its folder, which is there whole or not at all, or a new one."""
-    if not place.is_dir():
-        part = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
+    """The one in its folder if it was learned from this corpus for this size, or a new one in its place."""
+    origin = json.dumps({"corpus": corpus.digest(), "vocabulary": vocabulary})
+    said = place / "learned_from.json"
+    if not said.is_file() or said.read_text("utf-8") != origin:
+        part = place.with_name(f".{place.name}.part")
+        shutil.rmtree(part, ignore_errors=True)
         train_tokenizer(corpus, vocabulary).save_pretrained(part)
+        (part / said.name).write_text(origin, "utf-8")
+        shutil.rmtree(place, ignore_errors=True)
         os.replace(part, place)
     return load_tokenizer(place)
 
 
 def _tokens(corpus: Corpus, tokenizer: Any, place: Path) -> TokenFile:
-    if place.is_file():
+    """Those in the file if they are whole and of this corpus, or new ones in their place."""
+    with contextlib.suppress(TrainingError):
         there = open_tokens(place)
         if there.matches(corpus, tokenizer):
             return there
@@ -91,11 +110,12 @@ def pretrain(recipe: Recipe, text: Prepared, place: Path, watch: Watch | None = 
     """
     marks = Marks.of(text.tokenizer)
     task = MaskedWords(text.train, text.valid, marks, recipe.text, recipe.schedule)
+    model = fresh(recipe, marks.vocabulary)
+    require_fair_shares(recipe.schedule)
     identity = {"recipe": recipe.to_json(), "text": [asdict(origin) for origin in text.origins]}
     with run_in(place, identity) as folder:
         if not folder.is_complete:
-            model = train(fresh(recipe, marks.vocabulary), task, recipe.schedule, folder, watch)
-            finish(folder, model, text.tokenizer)
+            finish(folder, train(model, task, recipe.schedule, folder, watch), text.tokenizer)
     return folder
 
 

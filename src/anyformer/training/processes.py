@@ -1,7 +1,11 @@
 """The processes that share a run, as `accelerate launch` and `torchrun` start them; one, if nobody did."""
 
 import torch
-from accelerate import Accelerator, PartialState
+from accelerate import Accelerator, DistributedType, PartialState
+
+from anyformer.errors import TrainingError
+
+SHARDED = (DistributedType.FSDP, DistributedType.DEEPSPEED, DistributedType.MEGATRON_LM)
 
 
 def processes() -> PartialState:
@@ -10,8 +14,18 @@ def processes() -> PartialState:
 
 
 def accelerator() -> Accelerator:
-    """What carries models and gradients among them."""
-    return Accelerator(cpu=_on_cpus())
+    """What carries models and gradients among them.
+
+    Raises:
+        TrainingError: if `accelerate` is configured for something that checkpoints would not restore.
+    """
+    made = Accelerator(cpu=_on_cpus())
+    if made.distributed_type in SHARDED or made.mixed_precision == "fp16":
+        raise TrainingError(
+            "accelerate must be configured for whole models and for no mixed precision or bf16; got"
+            f" {made.distributed_type.value} and {made.mixed_precision}. Choose others by `accelerate config`."
+        )
+    return made
 
 
 def _on_cpus() -> bool:

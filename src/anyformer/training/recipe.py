@@ -10,7 +10,7 @@ from anyformer.errors import TrainingError
 from anyformer.mixers.attention import Attention
 from anyformer.mixers.bilinear import Bilinear
 from anyformer.mixers.catalogue import to_json
-from anyformer.mixers.mixer import Mixer
+from anyformer.mixers.mixer import NORMS, Mixer
 from anyformer.training.ranges import a_share, at_least_one
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ class Architecture:
         for name in ("layers", "width", "heads", "vocabulary", "longest"):
             at_least_one(name, getattr(self, name))
         a_share("dropout", self.dropout)
-        if self.norm not in ("after", "before"):
-            raise TrainingError(f"norm must be after, as in BERT, or before; got {self.norm!r}.")
+        if self.norm not in NORMS:
+            raise TrainingError(f"norm must be one of {', '.join(NORMS)}; got {self.norm!r}.")
         if len(self.mixers) not in (0, 1, self.layers):
             raise TrainingError(
                 f"mixers must be one for all layers or one for each of the {self.layers} layers;"
@@ -132,8 +132,11 @@ class Schedule:
         if self.at_once is not None:
             at_least_one("at_once", self.at_once)
         a_share("warmup", self.warmup)
-        if not 0 < self.learning_rate < float("inf"):
-            raise TrainingError(f"learning_rate must be positive; got {self.learning_rate}. 1e-3 suits small models.")
+        for name in ("learning_rate", "clip"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise TrainingError(f"{name} must be positive and finite; got {getattr(self, name)}.")
+        if not 0 <= self.weight_decay < math.inf:
+            raise TrainingError(f"weight_decay must be 0 or positive, and finite; got {self.weight_decay}.")
 
     def for_epochs(self, examples: int, epochs: float) -> Self:
         """As many steps as show every example so often.
@@ -141,7 +144,9 @@ class Schedule:
         >>> Schedule(batch=8).for_epochs(examples=20, epochs=2).steps
         5
         """
-        return dataclasses.replace(self, steps=max(1, math.ceil(examples * epochs / self.batch)))
+        if not 0 < epochs < math.inf:
+            raise TrainingError(f"epochs must be positive and finite; got {epochs}.")
+        return dataclasses.replace(self, steps=math.ceil(examples * epochs / self.batch))
 
     def rate(self, step: int) -> float:
         """The learning rate of a step, counted from 0."""
@@ -173,7 +178,7 @@ class Recipe:
     @classmethod
     def of_size(cls, size: str) -> Self:
         """The recipe of a named size."""
-        if size not in SIZES:
+        if not isinstance(size, str) or size not in SIZES:
             raise TrainingError(f"size must be one of {', '.join(SIZES)}; got {size!r}. Or write a TOML recipe.")
         return cls(architecture=SIZES[size])
 

@@ -11,13 +11,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from filelock import FileLock
-
 from anyformer.mixers import Attention, Average, Bilinear, Convolution, Mixer, hybrid
 from anyformer.training.data.corpus import Corpus
 from anyformer.training.data.pairs import Pairs, split_pairs
-from anyformer.training.finetune import finetune
-from anyformer.training.folder import Held, RunFolder
+from anyformer.training.finetune import TUNING, finetune
+from anyformer.training.folder import Held, RunFolder, require_only
 from anyformer.training.loop import Watch
 from anyformer.training.pretrain import Prepared, fresh, prepare, pretrain
 from anyformer.training.recipe import Architecture, Recipe, Schedule, Text
@@ -39,15 +37,19 @@ class Budget:
     seeds: int
 
 
+SMALL, TUNING_RATE = 128, TUNING.learning_rate
+"""Wider models take a rate that falls with the width: 8e-5 at BERT_BASE."""
+
+
 def _budget(
     architecture: Architecture, text: Text, schedule: Schedule, epochs: float, kernel: int, seeds: int
 ) -> Budget:
     often = max(schedule.steps // 20, 1)
     spaced = replace(schedule, evaluate_every=often, save_every=often)
-    return Budget(Recipe(architecture, text, spaced), TUNING, epochs, kernel, seeds)
+    tuning = replace(TUNING, learning_rate=TUNING_RATE * SMALL / max(architecture.width, SMALL))
+    return Budget(Recipe(architecture, text, spaced), tuning, epochs, kernel, seeds)
 
 
-TUNING = Schedule(batch=32, learning_rate=5e-4, warmup=0.1, evaluate_every=200, save_every=200)
 BUDGETS = {
     "smoke": _budget(
         Architecture(layers=2, width=64, heads=2, vocabulary=1024, longest=64, dropout=0.0),
@@ -70,7 +72,7 @@ BUDGETS = {
     "paper": _budget(
         Architecture(layers=12, width=768, heads=12, vocabulary=30522, longest=384, dropout=0.1),
         Text(tokens=384, following=True),
-        Schedule(steps=1_000_000, batch=256, learning_rate=1e-4, warmup=0.01),
+        Schedule(steps=1_000_000, batch=256, at_once=16, learning_rate=1e-4, warmup=0.01),
         *(3.0, 128, 1),
     ),
 }
@@ -115,14 +117,9 @@ class Task:
 
 def prepare_all(budget: Budget, corpus: Corpus, held_out: Corpus | None, pairs: Pairs, place: Path) -> Task:
     """Tokenize the text once for all runs, and hold out pairs by their first texts."""
-    with FileLock(_made(place) / "lock"):
-        text = prepare(corpus, place / "text", budget.recipe.architecture.vocabulary, held_out=held_out)
+    require_only(place, {"text", "runs", "report"})
+    text = prepare(corpus, place / "text", budget.recipe.architecture.vocabulary, held_out=held_out)
     return Task(text, *split_pairs(pairs, HELD_OUT, seed=0))
-
-
-def _made(place: Path) -> Path:
-    place.mkdir(parents=True, exist_ok=True)
-    return place
 
 
 @dataclass(frozen=True)
@@ -167,16 +164,17 @@ def reproduce(budget: Budget, task: Task, place: Path, watching: Watching) -> It
         place: the folder of the reproduction.
         watching: makes what is told of a run's measurements, from its title and schedule.
     """
-    tuning = budget.tuning.for_epochs(len(task.training), budget.epochs)
     for run in runs_of(budget, place):
         recipe = recipe_of(budget, run.entrant, run.seed)
         title = f"{run.entrant.name}, seed {run.seed}"
         try:
             with watching(f"{title}: words", recipe.schedule) as watch:
                 pretrain(recipe, task.text, run.pretraining.place, watch)
-            seeded = replace(tuning, seed=run.seed)
-            with watching(f"{title}: entailment", seeded) as watch:
-                finetune(run.pretraining.model, task.training, task.held_out, run.tuning.place, seeded, watch)
+            seeded = replace(budget.tuning, seed=run.seed)
+            steps = seeded.for_epochs(len(task.training), budget.epochs)
+            with watching(f"{title}: entailment", steps) as watch:
+                learned, place = (run.pretraining.model, task.training, task.held_out), run.tuning.place
+                finetune(*learned, place, budget.epochs, seeded, watch)
         except Held:
             continue
         yield run
@@ -188,17 +186,18 @@ def recipe_of(budget: Budget, entrant: Entrant, seed: int) -> Recipe:
 
 
 def step_times(budget: Budget, task: Task, rounds: int = 5) -> dict[str, float]:
-    """Milliseconds of a training step of each entrant: the median over rounds in which each takes its turn."""
-    stages = {}
-    for entrant in entrants(budget.recipe.architecture, budget.kernel):
-        recipe = recipe_of(budget, entrant, seed=0)
-        marks = Marks.of(task.text.tokenizer)
-        words = MaskedWords(task.text.train, task.text.valid, marks, recipe.text, recipe.schedule)
-        stages[entrant.name] = (fresh(recipe, marks.vocabulary).train(), words.batch(0))
-    seconds: dict[str, list[float]] = {name: [] for name in stages}
-    for _ in range(rounds + 1):
-        for name, (model, batch) in stages.items():
+    """Milliseconds of forward and backward of each entrant on what is trained at once: medians over rounds of turns."""
+    marks = Marks.of(task.text.tokenizer)
+    rows = budget.recipe.schedule.at_once or budget.recipe.schedule.batch
+    words = MaskedWords(task.text.train, task.text.valid, marks, budget.recipe.text, budget.recipe.schedule)
+    batch = {name: tensor[:rows] for name, tensor in words.batch(0).items()}
+    seconds: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        # One model at a time: all of them may not fit into memory.
+        for entrant in entrants(budget.recipe.architecture, budget.kernel):
+            model = fresh(recipe_of(budget, entrant, seed=0), marks.vocabulary).train()
+            model(**batch).loss.backward()
             start = time.perf_counter()
             model(**batch).loss.backward()
-            seconds[name].append(time.perf_counter() - start)
-    return {name: 1000 * statistics.median(taken[1:]) for name, taken in seconds.items()}
+            seconds.setdefault(entrant.name, []).append(time.perf_counter() - start)
+    return {name: 1000 * statistics.median(taken) for name, taken in seconds.items()}

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from anyformer.errors import TrainingError
+from anyformer.mixers.bert.language import IGNORED
 from anyformer.training import seeds
+from anyformer.training.data.tokens import require_sequences
+from anyformer.training.examples import AT_ONCE
 from anyformer.training.loop import Batch, Task
 from anyformer.training.recipe import Schedule, Text
 
-IGNORED = -100
 EVALUATED = 16
 """How many batches are evaluated, always the same ones."""
 
@@ -59,11 +60,7 @@ class MaskedWords(Task):
 
     def __post_init__(self) -> None:
         for ids in (self.train, self.valid):
-            if len(ids) < self.text.tokens:
-                raise TrainingError(
-                    f"a corpus must have at least one sequence of {self.text.tokens} tokens to train on and another to"
-                    f" hold out; got {len(ids)} tokens. Give more text, or ask for shorter sequences."
-                )
+            require_sequences(ids, self.text.tokens)
 
     def batch(self, step: int) -> Batch:
         """The windows of a step."""
@@ -74,8 +71,10 @@ class MaskedWords(Task):
         total = {"loss": 0.0, "right": 0.0, "words": 0.0, "follows": 0.0, "rows": 0.0}
         for number in range(EVALUATED):
             batch = self._drawn(self.valid, seeds.generator("evaluation", number))
-            for name, value in _judged(model, batch).items():
-                total[name] += value
+            for start in range(0, self.schedule.batch, AT_ONCE):
+                part = {name: tensor[start : start + AT_ONCE] for name, tensor in batch.items()}
+                for name, value in _judged(model, part).items():
+                    total[name] += value
         measured = {
             "validation_loss": total["loss"] / total["words"],
             "validation_accuracy": total["right"] / total["words"],
@@ -91,7 +90,7 @@ class MaskedWords(Task):
         half = (self.text.tokens - 3) // 2
         first, second = half, self.text.tokens - 3 - half
         windows = _windows(ids, random, rows, first + second)
-        elsewhere = np.arange(rows) % 2
+        elsewhere = (np.arange(rows) + random.integers(2)) % 2
         windows[elsewhere == 1, first:] = _windows(ids, random, rows, second)[elsewhere == 1]
         framed = np.concatenate([_framed(windows[:, :first], marks), _framed(windows[:, first:], marks)[:, 1:]], axis=1)
         types = np.broadcast_to(np.arange(self.text.tokens) >= first + 2, framed.shape)

@@ -99,7 +99,7 @@ def test_a_failure_leaves_nothing_that_could_be_taken_for_tokens(tmp_path, token
     write_tokens(Listed(tuple(LINES)), tokenizer, place)
     with pytest.raises(TrainingError, match="damaged"):
         write_tokens(Failing(), tokenizer, place)
-    assert [path.name for path in tmp_path.iterdir()] == ["t.npy"]
+    assert list(tmp_path.iterdir()) == []
     with pytest.raises(TrainingError, match="must be tokens with their JSON beside them"):
         open_tokens(place)
 
@@ -153,7 +153,9 @@ def test_wrong_shares_and_short_corpora_are_refused(tmp_path, tokenizer):
         with pytest.raises(TrainingError, match=f"must be between 0 and 1; got {share}"):
             split_tokens(tokens, share)
     require_sequences(tokens, len(tokens))
-    with pytest.raises(TrainingError, match=f"at least one sequence of {len(tokens) + 1} tokens; it has {len(tokens)}"):
+    with pytest.raises(
+        TrainingError, match=rf"at least one sequence of {len(tokens) + 1} tokens .* got {len(tokens)} tokens"
+    ):
         require_sequences(tokens.ids, len(tokens) + 1)
 
 

@@ -8,9 +8,7 @@ from transformers import BertConfig
 from anyformer.errors import MixerError
 from anyformer.mixers.attention import Attention
 from anyformer.mixers.catalogue import from_json, to_json
-from anyformer.mixers.mixer import Mixer
-
-NORMS = ("after", "before")
+from anyformer.mixers.mixer import NORMS, Mixer
 
 
 class MixerBertConfig(BertConfig):

@@ -23,9 +23,19 @@ def texts_of(where: str, row: Mapping[str, Any]) -> tuple[str, str | None]:
     """The text, and the second one of a pair."""
     for first, second in TEXTS:
         if first in row and (second is None or second in row):
-            return str(row[first]), None if second is None else str(row[second])
+            return _text(where, first, row[first]), None if second is None else _text(where, second, row[second])
     wanted = ", ".join("/".join(filter(None, columns)) for columns in TEXTS)
     raise TrainingError(f"{where}: the texts must be in columns {wanted}; got {', '.join(row)}. Rename the columns.")
+
+
+def _text(where: str, column: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise TrainingError(f"{where}: {column} must be a text; got {value!r}. Correct or remove the row.")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise TrainingError(f"{where}: {column} must be a text of whole characters; {error}.") from error
+    return value
 
 
 def label_of(where: str, row: Mapping[str, Any]) -> str:

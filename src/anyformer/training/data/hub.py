@@ -57,9 +57,10 @@ class HubText(Corpus):
             raise TrainingError(f"{self.name} must have words in its column {column!r}; it has none. Choose another.")
 
     def digest(self) -> str:
-        """Of the names and the fingerprint that `datasets` gives to the files."""
+        """Of the names and of how much there is: the fingerprint of `datasets` changes whenever its cache does."""
         rows = load_rows(self.dataset, self.config, self.split)
-        decides = (self.dataset, self.config, self.split, self._column(rows), rows._fingerprint)
+        size = (rows.num_rows, rows.info.dataset_size, str(rows.info.version))
+        decides = (self.dataset, self.config, self.split, self._column(rows), *size)
         return hashlib.sha256(repr(decides).encode()).hexdigest()
 
     def _column(self, rows: Any) -> str:

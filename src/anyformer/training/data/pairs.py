@@ -59,7 +59,17 @@ def read_pairs(source: str | Path, names: Sequence[str] | None = None) -> Pairs:
     order = tuple(sorted(set(labels), key=_numbers_first) if names is None else names)
     places = {name: place for place, name in enumerate(order)}
     first, second = zip(*texts, strict=True)
+    if None in second and any(text is not None for text in second):
+        raise TrainingError(f"{source} must have pairs or single texts; it has both. Part them into two files.")
     return Pairs(first, None if None in second else second, tuple(places[label] for label in labels), order, skipped)
+
+
+def read_all_pairs(sources: Sequence[str | Path]) -> Pairs:
+    """Pairs from several places, with the labels of the first."""
+    if not sources:
+        raise TrainingError("pairs must come from somewhere; no file was named. Name one.")
+    first = read_pairs(sources[0])
+    return join_pairs([first, *(read_pairs(source, first.names) for source in sources[1:])])
 
 
 def join_pairs(parts: Sequence[Pairs]) -> Pairs:

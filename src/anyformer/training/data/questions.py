@@ -30,7 +30,7 @@ def read_questions(source: str | Path) -> tuple[Question, ...]:
     place = Path(source)
     try:
         questions = tuple(_questions(json.loads(read_text(place))))
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         raise TrainingError(f"{place} must be a SQuAD JSON; it cannot be read: {error}. Give another.") from error
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise TrainingError(
@@ -77,6 +77,11 @@ def _questions(squad: Mapping[str, Any]) -> Iterator[Question]:
 
 def _check(place: Path, question: Question) -> None:
     for answer, start in zip(question.answers, question.starts, strict=True):
+        if not (isinstance(answer, str) and isinstance(start, int)):
+            raise TrainingError(
+                f"{place}, question {question.id}: an answer must be a text, and answer_start a whole number; got"
+                f" {answer!r} and {start!r}. Correct or remove it."
+            )
         there = question.context[start : start + len(answer)]
         if not answer or there != answer:
             raise TrainingError(

@@ -1,6 +1,5 @@
 """Rows of a table with the place where each stands, so that an error can name it."""
 
-import csv
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,16 +16,16 @@ def tsv_rows(place: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The rows of a table with a header. Quotes are text like any other: sentences have single ones."""
     header: list[str] | None = None
     for number, line in read_lines(place):
-        values = next(csv.reader([line], delimiter="\t", quoting=csv.QUOTE_NONE), [])
+        values = line.split("\t")
         if header is None:
             header = [name.strip() for name in values]
-        elif values:
-            if len(values) < len(header):
+        elif line:
+            if len(values) != len(header):
                 raise TrainingError(
                     f"{place}, line {number}: a row must have {len(header)} columns parted by tabs"
                     f" ({', '.join(header)}); got {len(values)}. Correct or remove it."
                 )
-            yield f"{place}, line {number}", dict(zip(header, values, strict=False))
+            yield f"{place}, line {number}", dict(zip(header, values, strict=True))
 
 
 def json_rows(place: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -36,7 +35,7 @@ def json_rows(place: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
             where = f"{place}, line {number}"
             try:
                 row = json.loads(line)
-            except json.JSONDecodeError as error:
+            except (json.JSONDecodeError, RecursionError) as error:
                 raise TrainingError(f"{where}: must be a JSON object; it cannot be read: {error}.") from error
             if not isinstance(row, dict):
                 raise TrainingError(f"{where}: must be a JSON object; got {type(row).__name__}.")

@@ -57,6 +57,7 @@ def write_tokens(corpus: Corpus, tokenizer: Any, place: Path) -> TokenFile:
     place.parent.mkdir(parents=True, exist_ok=True)
     # Without its JSON an array is nobody's: the old pair goes before the new one comes.
     _origin_place(place).unlink(missing_ok=True)
+    place.unlink(missing_ok=True)
     dtype = np.dtype(np.uint16 if len(tokenizer) <= 1 << 16 else np.uint32)
     part = _part(place)
     try:
@@ -103,8 +104,8 @@ def require_sequences(tokens: Sized, length: int) -> None:
     """Refuse tokens that do not fill one sequence."""
     if len(tokens) < length:
         raise TrainingError(
-            f"a corpus must have at least one sequence of {length} tokens; it has {len(tokens)} tokens."
-            " Give more text, or shorten the sequences."
+            f"a corpus must have at least one sequence of {length} tokens to train on and another to hold out;"
+            f" got {len(tokens)} tokens. Give more text, or ask for shorter sequences."
         )
 
 

@@ -70,6 +70,9 @@ def load_tokenizer(place: str | Path) -> Any:
     else:
         words = [line for _, line in read_lines(place)]
         _require_specials(place, words)
+        if len(set(words)) < len(words):
+            twice = next(word for word in words if words.count(word) > 1)
+            raise TrainingError(f"{place} must have every token once; {twice!r} is there more than once. Remove one.")
         loaded = _wrapped({word: number for number, word in enumerate(words)})
     _require_specials(place, [str(loaded.special_tokens_map.get(name)) for name in _names(SPECIALS)])
     return loaded
