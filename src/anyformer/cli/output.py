@@ -52,6 +52,8 @@ def _finite(value: Any) -> Any:
 
 def note(text: str) -> None:
     """A remark on stderr."""
+    if not speaks():
+        return
     from anyformer.reports.terminal import visible
 
     print(f"note: {visible(text)}", file=sys.stderr)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from anyformer.cli.failures import UsageError
-from anyformer.cli.output import Json, emit, note
+from anyformer.cli.output import Json, emit, note, speaks
 from anyformer.cli.watching import a_run, training_bar
 
 app = typer.Typer(help="The papers' experiments, trained here.", no_args_is_help=True)
@@ -55,5 +55,6 @@ def mixers(
             )
             emit(json, {"output": str(output), "left": len(left)}, paragraph(text))
             return
-        report = write_report(spent, task, output)
-        emit(json, report.data, report.view)
+        if speaks():
+            report = write_report(spent, task, output)
+            emit(json, report.data, report.view)

@@ -7,10 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from anyformer.certificates.bound import TIGHTNESS
 from anyformer.certificates.checker import Verdict
@@ -23,7 +20,7 @@ from anyformer.model import Model, construct
 from anyformer.networks.probability_maps import Weighting
 from anyformer.reports.plans import asked as asked_line
 from anyformer.reports.plans import connections_of
-from anyformer.reports.terminal import count, duration, facts, heading, number, visible
+from anyformer.reports.terminal import count, duration, facts, heading, narrow_table, number
 from anyformer.targets.checks import check_target
 from anyformer.targets.target import Symmetry, Target
 
@@ -309,13 +306,3 @@ def error(value: float | None) -> str:
 def seconds(value: float | None) -> str:
     """Seconds to a hundredth, or nothing."""
     return "" if value is None else f"{value:,.2f}"
-
-
-def narrow_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """A table of numbers, its first column text, that keeps to 80 columns; what is too wide folds, nothing is lost."""
-    made = Table(box=SIMPLE_HEAD, pad_edge=False, padding=0)
-    for place, head in enumerate(heads):
-        made.add_column(Text(head), overflow="fold", justify="left" if place == 0 else "right", vertical="top")
-    for row in rows:
-        made.add_row(*(Text(visible(cell)) for cell in row))
-    return made

@@ -21,12 +21,11 @@ from anyformer.reports.comparison import (
     axes,
     error,
     in_short,
-    narrow_table,
     seconds,
     title,
     whole,
 )
-from anyformer.reports.terminal import facts, heading, number, visible
+from anyformer.reports.terminal import facts, heading, narrow_table, number, visible
 from anyformer.targets.checks import check_target
 
 SIZE, DOTS_PER_INCH = (10.0, 4.5), 100

@@ -12,8 +12,7 @@ import numpy as np
 from rich.console import Group, RenderableType
 
 from anyformer.pictures import require_matplotlib, save_picture
-from anyformer.reports.terminal import paragraph
-from anyformer.reports.terminal import table as table_view
+from anyformer.reports.terminal import narrow_table, paragraph
 from anyformer.training.folder import RunFolder, write_text
 from anyformer.training.pretrain import Prepared
 from anyformer.training.reproduction import Budget, Run, Task, runs_of, step_times
@@ -34,6 +33,11 @@ HYBRIDS = ("#CC79A7", "#A05195", "#6A3D9A", "#3F1D6B")
 HEADS = (
     *("mixer", "parameters", "ms a step", "words: loss", "accuracy (%)", "entailment (%)"),
     *("paper: parameters", "words (%)", "MNLI (%)"),
+)
+
+NARROW = (
+    *("mixer", "para-\nmeters", "ms a\nstep", "words:\nloss", "accuracy\n(%)", "paper", "entailment\n(%)"),
+    "paper",
 )
 
 
@@ -189,9 +193,8 @@ def write_report(budget: Budget, task: Task, place: Path) -> Report:
     write_text(folder / "results.json", json.dumps(data, indent=1) + "\n")
     draw_curves(made, unigram, folder / "curves.png")
     draw_hybrids(made, folder / "hybrids.png")
-    rows = [_row(outcome) for outcome in made]
-    view = Group(table_view(HEADS, rows, right=HEADS[1:]), paragraph(f"written to {folder}"))
-    return Report(data, view)
+    rows = [(row[0], row[1], row[2], row[3], row[4], row[7], row[5], row[8]) for row in map(_row, made)]
+    return Report(data, Group(narrow_table(NARROW, rows), paragraph(f"written to {folder}")))
 
 
 def unigram_loss(text: Prepared) -> float:

@@ -112,3 +112,13 @@ def table(
     for row in rows:
         made.add_row(*(Text(visible(cell)) for cell in row))
     return made
+
+
+def narrow_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """A table of numbers, its first column text, that keeps to 80 columns; what is too wide folds, nothing is lost."""
+    made = Table(box=SIMPLE_HEAD, pad_edge=False, padding=0)
+    for place, head in enumerate(heads):
+        made.add_column(Text(head), overflow="fold", justify="left" if place == 0 else "right", vertical="top")
+    for row in rows:
+        made.add_row(*(Text(visible(cell)) for cell in row))
+    return made
