@@ -17,7 +17,7 @@ from benchmarks.results import Size
 BATCH = 8
 LENGTHS = {Size.FULL: (128, 512), Size.QUICK: (32,)}
 WIDTH = {Size.FULL: 768, Size.QUICK: 96}
-ROUNDS = {Size.FULL: 15, Size.QUICK: 3}
+ROUNDS = {Size.FULL: 7, Size.QUICK: 3}
 VOCABULARY = {Size.FULL: 30522, Size.QUICK: 1000}
 # How small BERTs are trained on two cores; 15 % of the words are masked, as in BERT.
 SMALL = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 1024}
