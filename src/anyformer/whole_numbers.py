@@ -5,6 +5,12 @@ import operator
 from anyformer.errors import AnyformerError
 
 
+def from_one(name: str, value: int, error: type[AnyformerError]) -> None:
+    """Refuse, with the given error, what is not an int from 1: neither True nor a NumPy number, which JSON lacks."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise error(f"{name} must be a whole number from 1; got {value!r}.")
+
+
 def whole_number(name: str, value: int, least: int, error: type[AnyformerError]) -> int:
     """`value` as an int, or the given error, which names it.
 

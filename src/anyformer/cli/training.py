@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from anyformer.training import RunFolder
     from anyformer.training.finetune import Examples
 
-HELD_OUT = 0.1
-"""The share of labelled examples that are held out where nothing else is said."""
-
 Output = Annotated[
     Path, typer.Option("--output", "-o", help="The run's folder; started again with the same options, a run goes on.")
 ]
@@ -111,15 +108,16 @@ def finetune(
 def _examples(pairs: list[str] | None, questions: Path | None, held_out: str | None) -> tuple["Examples", "Examples"]:
     """What to train on and what to measure on; a tenth of the former where nothing is said of the latter."""
     from anyformer import training
+    from anyformer.training.data.hold_out import TENTH
 
     if questions is not None:
         asked = training.read_questions(questions)
         if held_out is None:
-            return training.split_questions(asked, HELD_OUT, seed=0)
+            return training.split_questions(asked, TENTH, seed=0)
         return asked, training.read_questions(held_out)
     labelled = training.read_all_pairs(pairs or [])
     if held_out is None:
-        return training.split_pairs(labelled, HELD_OUT, seed=0)
+        return training.split_pairs(labelled, TENTH, seed=0)
     return labelled, training.read_pairs(held_out, labelled.names)
 
 

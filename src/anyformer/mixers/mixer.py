@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from anyformer.errors import MixerError
+from anyformer.whole_numbers import from_one
 
 NORMS = ("after", "before")
 """Where a block has its norms: on what comes out of a residual sum, as in BERT, or on what goes into a mixer."""
@@ -96,8 +97,7 @@ def is_traced() -> bool:
 
 def positive(name: str, value: int) -> None:
     """Raise MixerError unless the value is a whole number from 1."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise MixerError(f"{name} must be a whole number from 1; got {value!r}.")
+    from_one(name, value, MixerError)
 
 
 def divides(name: str, parts: int, width: int) -> None:

@@ -9,7 +9,6 @@ model/            the result, as Hugging Face keeps models; its presence says th
 
 import json
 import os
-import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from anyformer.errors import TrainingError
+from anyformer.replacing import replacing
 from anyformer.training.checkpoints import flush
 
 
@@ -151,11 +151,11 @@ def quiet() -> Iterator[None]:
 
 
 def write_text(place: Path, text: str) -> None:
-    """Write a file in one step."""
-    part = place.with_name(f".{place.name}.{secrets.token_hex(4)}.part")
-    part.write_text(text, "utf-8")
-    flush(part)
-    os.replace(part, place)
+    """Write a file in one step, and have the disk keep it."""
+    with replacing(place) as file:
+        file.write(text.encode())
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _same(said: Path, identity: Mapping[str, Any]) -> None:

@@ -1,12 +1,12 @@
 """What numbers of a recipe may be."""
 
 from anyformer.errors import TrainingError
+from anyformer.whole_numbers import from_one
 
 
 def at_least_one(name: str, value: int) -> None:
     """Refuse what is not a whole number from 1."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise TrainingError(f"{name} must be a whole number from 1; got {value!r}.")
+    from_one(name, value, TrainingError)
 
 
 def a_share(name: str, value: float) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from anyformer.mixers import Attention, Average, Bilinear, Convolution, Mixer, hybrid
 from anyformer.training.data.corpus import Corpus
+from anyformer.training.data.hold_out import TENTH
 from anyformer.training.data.pairs import Pairs, split_pairs
 from anyformer.training.finetune import TUNING, finetune
 from anyformer.training.folder import Held, RunFolder, require_only
@@ -22,8 +23,6 @@ from anyformer.training.recipe import Architecture, Recipe, Schedule, Text
 from anyformer.training.windows import Marks, MaskedWords
 
 Watching = Callable[[str, Schedule], contextlib.AbstractContextManager[Watch | None]]
-HELD_OUT = 0.1
-"""The share of premises whose pairs are measured on."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +118,7 @@ def prepare_all(budget: Budget, corpus: Corpus, held_out: Corpus | None, pairs: 
     """Tokenize the text once for all runs, and hold out pairs by their first texts."""
     require_only(place, {"text", "runs", "report"})
     text = prepare(corpus, place / "text", budget.recipe.architecture.vocabulary, held_out=held_out)
-    return Task(text, *split_pairs(pairs, HELD_OUT, seed=0))
+    return Task(text, *split_pairs(pairs, TENTH, seed=0))
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,9 @@ import hashlib
 
 from anyformer.errors import TrainingError
 
+TENTH = 0.1
+"""The share of labelled examples that is held out where nothing else is said."""
+
 
 def held_out(key: str, share: float, seed: int) -> bool:
     """Whether this key is held out; each key is decided by itself, so more data does not move what was there.
