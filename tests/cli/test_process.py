@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -37,10 +36,8 @@ def on_a_terminal(*arguments):
     return child.wait(), written.decode()
 
 
-def test_help_is_quick_and_lists_the_verbs():
-    start = time.perf_counter()
+def test_help_lists_the_verbs():
     result = process("--help")
-    assert time.perf_counter() - start < 5
     assert result.returncode == 0
     assert result.stderr == ""
     for verb in ("targets", "plan", "build", "verify", "run", "describe", "trace"):

@@ -120,8 +120,8 @@ def spread(values: Sequence[float], form: str) -> str:
 
 
 def standard_error(values: Sequence[float]) -> float:
-    """Of the mean; one value has none."""
-    return statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+    """Of the mean; that of one value is not a number, and no bar is drawn for it."""
+    return statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
 
 
 def draw_curves(made: Sequence[Outcome], unigram: float, place: Path) -> Path:

@@ -1,7 +1,6 @@
 """A corpus as token ids on disk: one flat array, mapped into memory, and beside it a JSON that says of what."""
 
 import json
-import os
 from collections.abc import Iterator, Sized
 from dataclasses import asdict, dataclass, fields
 from itertools import islice
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyformer.errors import TrainingError
+from anyformer.replacing import replacing
 from anyformer.training.data.corpus import Corpus
 from anyformer.training.data.vocabulary import tokenizer_digest
 
@@ -59,17 +59,11 @@ def write_tokens(corpus: Corpus, tokenizer: Any, place: Path) -> TokenFile:
     _origin_place(place).unlink(missing_ok=True)
     place.unlink(missing_ok=True)
     dtype = np.dtype(np.uint16 if len(tokenizer) <= 1 << 16 else np.uint32)
-    part = _part(place)
-    try:
-        with part.open("wb") as file:
-            tokens, size = _stream(corpus, tokenizer, dtype, file)
-        os.replace(part, place)
-    finally:
-        part.unlink(missing_ok=True)
+    with replacing(place) as file:
+        tokens, size = _stream(corpus, tokenizer, dtype, file)
     origin = Origin(corpus.name, corpus.digest(), tokenizer_digest(tokenizer), tokens, size)
-    described = _part(_origin_place(place))
-    described.write_text(json.dumps(asdict(origin), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(described, _origin_place(place))
+    with replacing(_origin_place(place)) as file:
+        file.write((json.dumps(asdict(origin), indent=2, ensure_ascii=False) + "\n").encode())
     return open_tokens(place)
 
 
@@ -139,7 +133,3 @@ def _ids(tokenizer: Any, lines: list[str]) -> Iterator[int]:
 
 def _origin_place(place: Path) -> Path:
     return place.with_suffix(".json")
-
-
-def _part(place: Path) -> Path:
-    return place.with_name(f".{place.name}.{os.getpid()}.part")
