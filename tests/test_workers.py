@@ -159,7 +159,8 @@ def cluster(tmp_path):
         subprocess.Popen([*SCHEDULER, "--scheduler-file", str(place)], cwd=tmp_path, stderr=subprocess.DEVNULL)
     ]
     try:
-        while not place.exists():
+        # The file is there before it is whole; an object is only when its last line is.
+        while not place.exists() or not place.read_text().endswith("}"):
             time.sleep(0.05)
         address = json.loads(place.read_text())["address"]
         everybody += [subprocess.Popen([*WORKER, address], cwd=tmp_path, stderr=subprocess.DEVNULL) for _ in range(2)]

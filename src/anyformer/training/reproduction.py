@@ -33,6 +33,8 @@ class Budget:
     tuning: Schedule
     epochs: float
     kernel: int
+    """Taps of a convolution: so many that all layers together reach from one end of the longest input to the other, as
+    the paper's do. With fewer the first token, by which pairs are classified, does not see all of a pair."""
     seeds: int
 
 
@@ -54,19 +56,19 @@ BUDGETS = {
         Architecture(layers=2, width=64, heads=2, vocabulary=1024, longest=64, dropout=0.0),
         Text(tokens=32),
         Schedule(steps=40, batch=16, learning_rate=2e-3),
-        *(0.2, 15, 1),
+        *(0.2, 63, 1),
     ),
     "hours": _budget(
         Architecture(layers=3, width=128, heads=4, vocabulary=4096, longest=64, dropout=0.0),
         Text(tokens=64),
         Schedule(steps=2000, batch=32, learning_rate=2e-3),
-        *(2.0, 21, 2),
+        *(2.0, 63, 3),
     ),
     "days": _budget(
         Architecture(layers=4, width=256, heads=4, vocabulary=8192, longest=128, dropout=0.1),
         Text(tokens=128),
         Schedule(steps=50_000, batch=64, learning_rate=1e-3),
-        *(4.0, 31, 3),
+        *(4.0, 127, 3),
     ),
     "paper": _budget(
         Architecture(layers=12, width=768, heads=12, vocabulary=30522, longest=384, dropout=0.1),
