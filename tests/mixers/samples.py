@@ -2,7 +2,7 @@
 
 import torch
 
-from anyformer.mixers import Attention, Average, Bilinear, Convolution, Mixer
+from anyformer.mixers import Attention, Average, Bilinear, Convolution, Mixer, PlainConvolution
 
 WIDTH = 6
 MIXERS: dict[str, Mixer] = {
@@ -11,6 +11,7 @@ MIXERS: dict[str, Mixer] = {
     "bilinear": Bilinear(max_length=13),
     "convolution, even": Convolution(kernel=4, filters=3),
     "convolution, odd": Convolution(kernel=5, filters=2),
+    "convolution without a gate": PlainConvolution(kernel=5, filters=3),
     "convolution, longer than the sequence": Convolution(kernel=40, filters=6),
 }
 

@@ -23,7 +23,7 @@ def test_hybrids_have_convolutions_below():
 @pytest.mark.parametrize(
     ("described", "message"),
     [
-        ({"kind": "fourier"}, "one of attention, average, bilinear, convolution; got 'fourier'"),
+        ({"kind": "fourier"}, "one of attention, average, bilinear, convolution, plain-convolution; got 'fourier'"),
         ({"heads": 2}, "got None"),
         ({"kind": "average", "heads": 2}, "own sizes"),
         ({"kind": "attention", "heads": 0}, "heads must be a whole number from 1; got 0"),

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from anyformer.mixers import Attention, Average, Bilinear, Convolution, MixerError
+from anyformer.mixers import Attention, Average, Bilinear, Convolution, MixerError, PlainConvolution
 from anyformer.mixers.convolution import by_image, by_matrices
 from tests.mixers.samples import MIXERS, WIDTH, batch, rounding
 
@@ -62,20 +62,22 @@ def test_bilinear_is_the_corner_of_w_p():
     compare(mixer(hidden, mask), wanted, hidden, mask)
 
 
+@pytest.mark.parametrize("kind", [Convolution, PlainConvolution])
 @pytest.mark.parametrize(("kernel", "filters"), [(1, 6), (4, 3), (5, 2), (40, 1)])
 @torch.no_grad()
-def test_convolution_is_its_sum(kernel, filters):
+def test_convolution_is_its_sum(kernel, filters, kind):
     hidden, mask = batch()
-    mixer = Convolution(kernel, filters).build(WIDTH).double()
-    twice = mixer.gate(hidden)
-    gated = twice[..., :WIDTH] * torch.sigmoid(twice[..., WIDTH:])
+    mixer, read = kind(kernel, filters).build(WIDTH).double(), hidden
+    if kind is Convolution:
+        twice = mixer.gate(hidden)
+        read = twice[..., :WIDTH] * torch.sigmoid(twice[..., WIDTH:])
     wanted = torch.zeros_like(hidden)
     for row, length in enumerate(mask.sum(dim=1).tolist()):
         for j in range(length):
             for tap in range(kernel):
                 at = j + tap - kernel // 2
                 for channel in range(WIDTH if 0 <= at < length else 0):
-                    wanted[row, j, channel] += mixer.W_C[channel * filters // WIDTH, tap] * gated[row, at, channel]
+                    wanted[row, j, channel] += mixer.W_C[channel * filters // WIDTH, tap] * read[row, at, channel]
     compare(mixer(hidden, mask), wanted, hidden, mask)
 
 

@@ -14,7 +14,7 @@ from anyformer.mixers.average import Average, AverageAttention
 from anyformer.mixers.battery import Promise, check_mixer
 from anyformer.mixers.bilinear import Bilinear, BilinearProjection
 from anyformer.mixers.catalogue import CATALOGUE, from_json, hybrid, to_json
-from anyformer.mixers.convolution import Convolution, SeparableConvolution
+from anyformer.mixers.convolution import Convolution, DepthwiseConvolution, PlainConvolution, SeparableConvolution
 from anyformer.mixers.drawing import draw_movement
 from anyformer.mixers.mixer import Mixer, TokenMixer
 from anyformer.mixers.movement import Movement, measure_movement
@@ -39,6 +39,7 @@ __all__ = [
     "Bilinear",
     "BilinearProjection",
     "Convolution",
+    "DepthwiseConvolution",
     "Mixer",
     "MixerBertConfig",
     "MixerBertForMaskedLM",
@@ -48,6 +49,7 @@ __all__ = [
     "MixerBertModel",
     "MixerError",
     "Movement",
+    "PlainConvolution",
     "Promise",
     "SelfAttention",
     "SeparableConvolution",

@@ -8,14 +8,16 @@ from anyformer.errors import MixerError
 from anyformer.mixers.attention import Attention
 from anyformer.mixers.average import Average
 from anyformer.mixers.bilinear import Bilinear
-from anyformer.mixers.convolution import Convolution
+from anyformer.mixers.convolution import Convolution, PlainConvolution
 from anyformer.mixers.mixer import Mixer
 
-CATALOGUE: dict[str, type[Attention] | type[Average] | type[Bilinear] | type[Convolution]] = {
+Known = Attention | Average | Bilinear | Convolution | PlainConvolution
+CATALOGUE: dict[str, type[Known]] = {
     "attention": Attention,
     "average": Average,
     "bilinear": Bilinear,
     "convolution": Convolution,
+    "plain-convolution": PlainConvolution,
 }
 _NAMES = {kind: name for name, kind in CATALOGUE.items()}
 
@@ -26,7 +28,7 @@ def to_json(mixer: Mixer) -> dict[str, Any]:
     >>> to_json(Convolution(kernel=9, filters=4))
     {'kind': 'convolution', 'kernel': 9, 'filters': 4}
     """
-    if not isinstance(mixer, Attention | Average | Bilinear | Convolution):
+    if not isinstance(mixer, Known):
         raise MixerError(f"a mixer in a config must be one of {', '.join(CATALOGUE)}; got {mixer!r}.")
     return {"kind": _NAMES[type(mixer)], **asdict(mixer)}
 

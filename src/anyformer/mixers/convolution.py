@@ -1,4 +1,4 @@
-"""SepConv: a gated, depth-wise convolution along the tokens whose filters are shared by groups of channels."""
+"""SepConv: a depth-wise convolution along the tokens, gated or not, with filters shared by groups of channels."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,15 +15,13 @@ from anyformer.mixers.mixer import Mixer, TokenMixer, divides, is_traced, positi
 LONG, SHORT = 24, 4
 
 
-@final
-class SeparableConvolution(TokenMixer):
-    """Token j gets Σ_t W_C[f, t] · gated token (j + t − ⌊kernel/2⌋); channel c uses filter f = ⌊c·filters/width⌋."""
+class DepthwiseConvolution(TokenMixer):
+    """Token j gets Σ_t W_C[f, t] · token (j + t − ⌊kernel/2⌋); channel c uses filter f = ⌊c·filters/width⌋."""
 
     def __init__(self, width: int, kernel: int, filters: int) -> None:
         super().__init__(width)
         divides("filters", filters, width)
         self.kernel = kernel
-        self.gate = nn.Linear(width, 2 * width)
         self.W_C = nn.Parameter(torch.empty(filters, kernel))
         self.reset_parameters()
 
@@ -32,12 +30,24 @@ class SeparableConvolution(TokenMixer):
         normal(self.W_C, std=self.kernel**-0.5)
 
     def mix(self, hidden: Tensor, keep: Tensor | None) -> Tensor:
-        """Gate each token, then convolve."""
-        gated = glu(self.gate(hidden), dim=-1)
-        real = gated if keep is None else gated.masked_fill(~keep[..., None], 0.0)
+        """Convolve, with zeros for padding and beyond the ends."""
+        real = hidden if keep is None else hidden.masked_fill(~keep[..., None], 0.0)
         if not is_traced() and self.kernel >= LONG and hidden.shape[1] <= SHORT * self.kernel:
             return by_matrices(real, self.W_C)
         return by_image(real, self.W_C)
+
+
+@final
+class SeparableConvolution(DepthwiseConvolution):
+    """The same of gated tokens: one half of a projection to twice the width, times the sigmoid of the other."""
+
+    def __init__(self, width: int, kernel: int, filters: int) -> None:
+        super().__init__(width, kernel, filters)
+        self.gate = nn.Linear(width, 2 * width)
+
+    def mix(self, hidden: Tensor, keep: Tensor | None) -> Tensor:
+        """Gate each token, then convolve."""
+        return super().mix(glu(self.gate(hidden), dim=-1), keep)
 
 
 def by_image(real: Tensor, filters: Tensor) -> Tensor:
@@ -65,11 +75,8 @@ def by_matrices(real: Tensor, filters: Tensor) -> Tensor:
     return mixed.permute(2, 1, 0, 3).reshape(batch, tokens, width)
 
 
-@final
 @dataclass(frozen=True)
-class Convolution(Mixer):
-    """SepConv of so many taps and filters; the defaults are what the paper's parameter count amounts to."""
-
+class _Filters(Mixer):
     kernel: int = 128
     filters: int = 16
 
@@ -77,6 +84,22 @@ class Convolution(Mixer):
         positive("kernel", self.kernel)
         positive("filters", self.filters)
 
+
+@final
+@dataclass(frozen=True)
+class Convolution(_Filters):
+    """SepConv of so many taps and filters; with its gate, the defaults are what the paper's parameters amount to."""
+
     def build(self, width: int, dropout: float = 0.0) -> SeparableConvolution:
         """The module, with fresh parameters; no weights are dropped."""
         return SeparableConvolution(width, self.kernel, self.filters)
+
+
+@final
+@dataclass(frozen=True)
+class PlainConvolution(_Filters):
+    """SepConv as the paper's formula has it, X + W_O (X * W_C): without a gate."""
+
+    def build(self, width: int, dropout: float = 0.0) -> DepthwiseConvolution:
+        """The module, with fresh parameters; no weights are dropped."""
+        return DepthwiseConvolution(width, self.kernel, self.filters)
