@@ -159,7 +159,7 @@ def cluster(tmp_path):
         subprocess.Popen([*SCHEDULER, "--scheduler-file", str(place)], cwd=tmp_path, stderr=subprocess.DEVNULL)
     ]
     try:
-        # The file is there before it is whole; an object is only when its last line is.
+        # The scheduler opens the file before it writes: it is whole when its object is closed.
         while not place.exists() or not place.read_text().endswith("}"):
             time.sleep(0.05)
         address = json.loads(place.read_text())["address"]

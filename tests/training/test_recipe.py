@@ -7,6 +7,7 @@ import pytest
 from anyformer.errors import TrainingError
 from anyformer.mixers import Attention, Average, Convolution
 from anyformer.training import SIZES, Architecture, Recipe, Schedule, Text, parse_mixers, read_recipe
+from anyformer.training.reproduction import BUDGETS
 
 
 @pytest.mark.parametrize(("size", "parameters"), [("tiny", 4.4), ("mini", 11.2), ("small", 28.8), ("base", 109.5)])
@@ -108,3 +109,10 @@ def test_a_recipe_says_all_of_itself():
 def test_epochs_must_be_a_number_of_them(epochs):
     with pytest.raises(TrainingError, match="epochs must be positive and finite"):
         Schedule().for_epochs(10, epochs)
+
+
+@pytest.mark.parametrize("name", BUDGETS)
+def test_convolutions_of_a_budget_reach_from_end_to_end(name):
+    budget = BUDGETS[name]
+    # An even number of taps has one less on the right.
+    assert budget.recipe.architecture.layers * ((budget.kernel - 1) // 2) >= budget.recipe.architecture.longest - 1

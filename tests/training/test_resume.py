@@ -14,8 +14,8 @@ from safetensors.torch import load_file
 from anyformer.training import RunFolder, pretrain
 from tests.training.small import recipe, text
 
-KILLS, STEPS = 20, 200
 # The kills allow a run about 60 steps: so many more are left that it cannot end before the last one.
+KILLS, STEPS = 20, 200
 
 
 def weights(folder: RunFolder) -> dict[str, bytes]:

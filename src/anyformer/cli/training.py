@@ -31,7 +31,9 @@ def pretrain(
     recipe: Annotated[Path | None, typer.Option(metavar="FILE", help="A TOML recipe, instead of a size.")] = None,
     mixer: Annotated[
         list[str] | None,
-        typer.Option(help="For all layers, or repeated for each: attention, average, bilinear, convolution:kernel=15."),
+        typer.Option(
+            help="For all, or repeated for each layer: attention, average, bilinear, [plain-]convolution:kernel=15."
+        ),
     ] = None,
     corpus: Annotated[
         str | None,

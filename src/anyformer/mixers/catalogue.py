@@ -11,8 +11,8 @@ from anyformer.mixers.bilinear import Bilinear
 from anyformer.mixers.convolution import Convolution, PlainConvolution
 from anyformer.mixers.mixer import Mixer
 
-Known = Attention | Average | Bilinear | Convolution | PlainConvolution
-CATALOGUE: dict[str, type[Known]] = {
+ReadyMade = Attention | Average | Bilinear | Convolution | PlainConvolution
+CATALOGUE: dict[str, type[ReadyMade]] = {
     "attention": Attention,
     "average": Average,
     "bilinear": Bilinear,
@@ -28,7 +28,7 @@ def to_json(mixer: Mixer) -> dict[str, Any]:
     >>> to_json(Convolution(kernel=9, filters=4))
     {'kind': 'convolution', 'kernel': 9, 'filters': 4}
     """
-    if not isinstance(mixer, Known):
+    if not isinstance(mixer, ReadyMade):
         raise MixerError(f"a mixer in a config must be one of {', '.join(CATALOGUE)}; got {mixer!r}.")
     return {"kind": _NAMES[type(mixer)], **asdict(mixer)}
 

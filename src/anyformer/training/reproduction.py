@@ -56,7 +56,7 @@ BUDGETS = {
         Architecture(layers=2, width=64, heads=2, vocabulary=1024, longest=64, dropout=0.0),
         Text(tokens=32),
         Schedule(steps=40, batch=16, learning_rate=2e-3),
-        *(0.2, 63, 1),
+        *(0.2, 65, 1),
     ),
     "hours": _budget(
         Architecture(layers=3, width=128, heads=4, vocabulary=4096, longest=64, dropout=0.0),
