@@ -1,6 +1,7 @@
 """Work that is spread out gives the same bytes as work that is not, whoever dies on the way."""
 
 import json
+import operator
 import os
 import signal
 import subprocess
@@ -161,6 +162,7 @@ def cluster(tmp_path):
     try:
         # The scheduler opens the file before it writes: it is whole when its object is closed.
         while not place.exists() or not place.read_text().endswith("}"):
+            assert everybody[0].poll() is None, "the scheduler did not start"
             time.sleep(0.05)
         address = json.loads(place.read_text())["address"]
         everybody += [subprocess.Popen([*WORKER, address], cwd=tmp_path, stderr=subprocess.DEVNULL) for _ in range(2)]
@@ -191,6 +193,16 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same_certificate(cluster, 
     assert its_workers[0].wait(10) == -signal.SIGKILL
     assert certificate_of(model) == certificate_of(alone)
     assert np.array_equal(model.network.stages[-1].W_1, alone.network.stages[-1].W_1)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::FutureWarning")
+def test_a_dask_worker_that_dies_before_the_work_is_handed_out_is_done_without(cluster):
+    address, its_workers = cluster
+    _wait_for(address, 2)
+    with dask_cluster(address) as executor, spread(executor):
+        assert list(each(operator.mul, 3, range(5))) == [0, 3, 6, 9, 12]
+        its_workers[0].kill()  # nobody has noticed yet
+        assert list(each(operator.mul, 7, range(5))) == [0, 7, 14, 21, 28]
 
 
 def _wait_for(address: str, count: int) -> None:

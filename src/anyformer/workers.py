@@ -113,10 +113,11 @@ def _is_better_here(executor: Executor | None, seconds: float, done: int, total:
 def _spread_out(executor: Executor, job: bytes, parts: Sequence[Any]) -> Iterator[Any]:
     """Results in order; parts that were lost with a worker are done again by another."""
     name = hashlib.sha256(job).hexdigest()
-    futures = _submit(executor, name, job, parts)
+    futures: list[Future[Any]] = []
     done, deaths = 0, 0
     while done < len(parts):
         try:
+            futures = futures or _submit(executor, name, job, parts[done:])
             result = futures[0].result()
         except _death() as lost:
             deaths += 1
@@ -127,7 +128,7 @@ def _spread_out(executor: Executor, job: bytes, parts: Sequence[Any]) -> Iterato
                 ) from lost
             if isinstance(executor, Processes):
                 executor.shutdown(wait=False, cancel_futures=True)
-            futures = _submit(executor, name, job, parts[done:])
+            futures = []
             continue
         futures.pop(0)
         done, deaths = done + 1, 0
@@ -135,14 +136,23 @@ def _spread_out(executor: Executor, job: bytes, parts: Sequence[Any]) -> Iterato
 
 
 def _submit(executor: Executor, name: str, job: bytes, parts: Sequence[Any]) -> "list[Future[Any]]":
-    placed = _placed(executor, job)
+    placed = _placed(executor, name, job)
     return [executor.submit(_do, name, placed, part) for part in parts]
 
 
-def _placed(executor: Executor, job: bytes) -> Any:
-    """On a cluster the job is sent to every worker once, not along with every part."""
+def _placed(executor: Executor, name: str, job: bytes) -> Any:
+    """On a cluster the job is sent once, not along with every part.
+
+    It is the result of a task: workers pass it on among themselves, and one that is lost with a worker is made again.
+    Scattered data is not, and scattering to all waits forever for a worker that has just died.
+    """
     client = getattr(executor, "_client", None)
-    return job if client is None else client.scatter(job, broadcast=True)
+    if client is None:
+        return job
+    import dask
+
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
+        return client.submit(bytes, job, key=f"anyformer-{name}")
 
 
 def _death() -> tuple[type[BaseException], ...]:
