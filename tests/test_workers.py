@@ -190,7 +190,7 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same_certificate(cluster, 
     with dask_cluster(address) as executor, spread(executor):
         model = af.construct(target, 0.05, progress=progress)
     assert killed
-    assert its_workers[0].wait(10) == -signal.SIGKILL
+    assert its_workers[0].wait() == -signal.SIGKILL
     assert certificate_of(model) == certificate_of(alone)
     assert np.array_equal(model.network.stages[-1].W_1, alone.network.stages[-1].W_1)
 
@@ -209,7 +209,7 @@ def _wait_for(address: str, count: int) -> None:
     from distributed import Client
 
     with Client(address, set_as_default=False) as client:
-        client.wait_for_workers(count, timeout=60)
+        client.wait_for_workers(count)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")

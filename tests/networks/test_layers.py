@@ -82,3 +82,13 @@ def test_the_digest_changes_with_any_bit_name_or_order():
     digests = {digest(Network(3, 2, network.shape, some, network.positional_encoding)) for some in changed}
     digests |= {digest(network), digest(Network(3, 2, network.shape, stages))}
     assert len(digests) == 6
+
+
+def test_networks_show_their_stages_and_not_their_numbers():
+    ones = np.ones((50_000, 4, 2))
+    stage = FeedForwardStage("value map", ones, ones[..., 0], ones.swapaxes(1, 2), ones[:, 0])
+    assert repr(stage) == "FeedForwardStage(name='value map', activation=ReLU(), layers=50000, hidden_size=4, width=2)"
+    shown = repr(Network(3, 2, BlockShape(), (stage,), positional_encoding=np.ones((3, 2))))
+    assert repr(stage) in shown
+    assert "positional_encoding" in shown
+    assert "array" not in shown

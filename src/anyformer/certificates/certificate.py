@@ -34,7 +34,7 @@ ASSUMPTIONS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
     """The claim d_p(f, g) <= certified_error <= tolerance about the network with this digest, and what it rests on."""
 
@@ -49,6 +49,12 @@ class Certificate:
     measured: MeasuredError
     construction: Mapping[str, Any]
     """How it was built: for readers. The checker takes only its effort from here, never anything it believes."""
+
+    def __repr__(self) -> str:
+        return (
+            f"Certificate({self.target.name}, p={self.p}, certified_error={self.certified_error}, "
+            f"tolerance={self.tolerance}, {self.kind.value}, weights_digest={self.weights_digest[:12]}…)"
+        )
 
     @property
     def is_within_tolerance(self) -> bool:

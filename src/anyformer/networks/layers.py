@@ -61,6 +61,12 @@ class _Weights:
 
     sizes: dict[str, int] = field(init=False, repr=False)
 
+    def __repr__(self) -> str:
+        """Everything but the numbers: there may be millions of them."""
+        given = {one.name: getattr(self, one.name) for one in fields(self) if one.repr and one.name not in self.AXES}
+        shown = ", ".join(f"{name}={value!r}" for name, value in (given | self.sizes).items())
+        return f"{type(self).__name__}({shown})"
+
 
 def _check_axes(owner: str, name: str, axes: tuple[str, ...], shape: tuple[int, ...], sizes: dict[str, int]) -> None:
     wanted = f"[{', '.join(axes)}]"
@@ -73,7 +79,7 @@ def _check_axes(owner: str, name: str, axes: tuple[str, ...], shape: tuple[int, 
             )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AttentionLayer(_Weights):
     """X + Σ_i W_O^i (W_V^i X) weighting[(W_K^i X)ᵀ (W_Q^i X + b_Q^i)], over keys, per query."""
 
@@ -93,7 +99,7 @@ class AttentionLayer(_Weights):
     }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FeedForwardLayer(_Weights):
     """X + W_2 activation(W_1 X + b_1) + b_2, per token."""
 
@@ -111,7 +117,7 @@ class FeedForwardLayer(_Weights):
     }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AttentionStage(_Weights):
     """A named run of attention layers, stacked."""
 
@@ -133,7 +139,7 @@ class AttentionStage(_Weights):
         return AttentionLayer(self.W_Q[k], self.b_Q[k], self.W_K[k], self.W_V[k], self.W_O[k], self.weighting)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FeedForwardStage(_Weights):
     """A named run of feed-forward layers, stacked; all with the same activation."""
 

@@ -24,7 +24,7 @@ from anyformer.patterns.neighbours import Neighbours
 from anyformer.patterns.pattern import SparsityPattern
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Network:
     """A Transformer on sequences of `tokens` columns of `width` numbers: positions, then the stages in order.
 
@@ -52,6 +52,15 @@ class Network:
             object.__setattr__(self, "positional_encoding", encoding)
         if self.pattern is not None:
             _check_pattern(self.pattern, self.tokens)
+
+    def __repr__(self) -> str:
+        """A line a stage."""
+        lines = [f"tokens={self.tokens}, width={self.width}, {self.shape}", *map(repr, self.stages)]
+        if self.positional_encoding is not None:
+            lines.insert(1, f"positional_encoding: {self.tokens} × {self.width}")
+        if self.pattern is not None:
+            lines.append(f"pattern={self.pattern}")
+        return "Network(\n" + "".join(f"  {line}\n" for line in lines) + ")"
 
     @property
     def is_equivariant(self) -> bool:
