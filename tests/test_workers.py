@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -86,6 +86,21 @@ def test_a_killed_process_is_replaced_and_nothing_is_lost(eager, tmp_path):
 def test_work_that_kills_everybody_is_given_up_with_a_reason(eager):
     with Processes(2) as processes, spread(processes), pytest.raises(WorkerError, match="died in a row"):
         list(workers._spread_out(processes, workers._packed(always_die, None), range(4)))
+
+
+def test_a_worker_that_dies_while_parts_are_handed_out_is_one_that_died():
+    class Breaking(ThreadPoolExecutor):
+        left = 3
+
+        def submit(self, *call):
+            self.left -= 1
+            if self.left == 0:
+                raise BrokenExecutor("gone")
+            return super().submit(*call)
+
+    with Breaking(1) as executor, spread(executor):
+        assert list(each(square, 3, range(5))) == [3 * k * k for k in range(5)]
+    assert executor.left == 3 - (3 + 5)
 
 
 def test_an_error_of_the_work_itself_is_passed_on(eager):

@@ -151,6 +151,7 @@ def _placed(executor: Executor, name: str, job: bytes) -> Any:
         return job
     import dask
 
+    # Dask warns of large graphs because they may be sent again and again; this one is sent once.
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
         return client.submit(bytes, job, key=f"anyformer-{name}")
 

@@ -18,7 +18,7 @@ def process(*arguments, **options):
 
 
 def on_a_terminal(*arguments, stdout=None):
-    """Its exit code, and what it writes to a terminal of 80 columns: stderr and, unless given elsewhere, stdout."""
+    """A command's exit code, and what it writes to a terminal of 80 columns: stderr, and stdout if it has no other."""
     leader, follower = pty.openpty()
     variables = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
     child = subprocess.Popen(

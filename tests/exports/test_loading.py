@@ -223,7 +223,11 @@ def test_names_are_only_text(saved):
             stage["name"] = name
 
     edit(saved / "config.json", rename)
-    assert [stage.name for stage in load_folder(saved)[0].stages] == names
+    edit(saved / "certificate.json", lambda data: set_field(data, ["target", "name"], names[3]))
+    network, certificate = load_folder(saved)
+    assert [stage.name for stage in network.stages] == names
+    assert certificate.target.name == names[3]
+    assert "\x1b" not in repr(Model(network, certificate))
 
 
 def test_too_many_stages(saved, monkeypatch):

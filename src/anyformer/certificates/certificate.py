@@ -52,7 +52,7 @@ class Certificate:
 
     def __repr__(self) -> str:
         return (
-            f"Certificate({self.target.name}, p={self.p}, certified_error={self.certified_error}, "
+            f"Certificate({self.target.name!r}, p={self.p}, certified_error={self.certified_error}, "
             f"tolerance={self.tolerance}, {self.kind.value}, weights_digest={self.weights_digest[:12]}…)"
         )
 

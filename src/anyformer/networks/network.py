@@ -55,11 +55,12 @@ class Network:
 
     def __repr__(self) -> str:
         """A line a stage."""
-        lines = [f"tokens={self.tokens}, width={self.width}, {self.shape}", *map(repr, self.stages)]
+        lines = [f"tokens={self.tokens}, width={self.width}, {self.shape}"]
         if self.positional_encoding is not None:
-            lines.insert(1, f"positional_encoding: {self.tokens} × {self.width}")
+            lines.append(f"positional_encoding: {self.tokens} × {self.width}")
         if self.pattern is not None:
             lines.append(f"pattern={self.pattern}")
+        lines += map(repr, self.stages)
         return "Network(\n" + "".join(f"  {line}\n" for line in lines) + ")"
 
     @property
