@@ -130,8 +130,14 @@ def _bound(construction: Construction, tightness: float, progress: Progress | No
 def certify(construction: Construction, bound: ErrorBound, tightness: float = TIGHTNESS) -> Certificate:
     """Write down a bound that was proved, with everything it rests on."""
     target, asked, network = construction.plan.target, construction.plan, construction.network
-    measured = measure_error(lambda x: run(network, x), target, asked.p, strata=construction.grid)
-    assert measured.low <= bound.upper, "a measured error above a proved bound means that the proof is wrong"
+    measured = measure_error(
+        lambda x: run(network, x), target, asked.p, strata=construction.grid, tolerance=asked.tolerance
+    )
+    if not measured.low <= bound.upper:
+        raise CertificateError(
+            f"the error measured, {measured.error:.6g}, must not exceed the error proved, {bound.upper:.6g}: one of the "
+            f"two is wrong, and nothing is certified. Please report this with the target."
+        )
     return Certificate(
         kind=bound.evidence,
         target=Declaration.of(target),

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from anyformer.certificates.enclosures import SMALLEST, ULP, Enclosure, affine, stack, sum_of_products, up, up_times
-from anyformer.certificates.feed_forward import Arithmetic
+from anyformer.certificates.feed_forward import NORMAL, Arithmetic
 from anyformer.networks.activations import Array
 from anyformer.networks.layers import AttentionLayer
 from anyformer.networks.network import View
@@ -107,7 +107,9 @@ def _mean(values: Enclosure, arithmetic: Arithmetic, askers: int) -> Enclosure:
     whole = (back == values.low) & (error == 0) & (values.low == values.high)
     exact = whole.all(axis=1, keepdims=True)
     mean = affine(np.full(tokens, weight), values)
-    wide = up(_rounding_of_means(values, arithmetic)[:, 0] + 4 * ULP * np.abs(values.low).max(axis=1))
+    # 1/n is off by half an ulp, and each product may underflow.
+    size = np.maximum(np.abs(values.low), np.abs(values.high)).max(axis=1)
+    wide = up(_rounding_of_means(values, arithmetic)[:, 0] + np.where(size == 0, 0.0, 4 * ULP * size + SMALLEST))
     summed, rounding = sum_of_products(np.ones(tokens), parts)
     exact_sum = exact[:, 0] & (rounding == 0)
     low = np.where(exact_sum, summed, mean.low - wide)
@@ -120,7 +122,9 @@ def _rounding_of_means(values: Enclosure, arithmetic: Arithmetic) -> Array:
     """How far float64 may push a mean out of the hull: exp, normalisation and sum cost a few ulps each."""
     size = np.maximum(np.abs(values.low), np.abs(values.high)).max(axis=1, keepdims=True)
     operations = 2 * values.low.shape[1] + 16
-    return up(operations * ULP * size) if arithmetic is Arithmetic.FLOAT64_AND_REAL else np.zeros_like(size)
+    if arithmetic is Arithmetic.REAL:
+        return np.zeros_like(size)
+    return np.where(size == 0, 0.0, up(operations * (ULP * size + SMALLEST)))
 
 
 def _tilted_mean(query: Enclosure, keys: Enclosure, arithmetic: Arithmetic, weighting: Weighting) -> Enclosure:
@@ -195,14 +199,19 @@ def _largest_loss(q: Array, gap_low: Array, gap_high: Array) -> Array:
 
 
 def _is_saturated(tilt: Enclosure, keys: Enclosure, gap_low: Array, gap_high: Array, lag: float) -> Array:
-    """Whether float64 gives the losers weight exactly 0 and equal winners exactly equal weights, a power of two."""
+    """Whether float64 gives the losers weight exactly 0 and equal winners exactly equal weights, a power of two.
+
+    Shares of a key are then exact, unless the key is so small that they underflow.
+    """
     size = np.maximum(np.abs(keys.low), np.abs(keys.high)).max(axis=1)[:, None, None]
     with np.errstate(over="ignore", invalid="ignore"):
         score_gap = tilt.low[..., None] * gap_low[:, None, :] - 8 * ULP * tilt.high[..., None] * size
     wins = gap_high == 0
     ties = wins.sum(axis=1)
     settled = (wins[:, None, :] | (score_gap >= lag)).all(axis=-1)
-    return np.asarray(settled & np.isin(ties, 2 ** np.arange(32))[:, None])
+    top = np.abs(keys.high.max(axis=1))
+    shared = (ties == 1) | (np.isin(ties, 2 ** np.arange(32)) & ((top == 0) | (top >= NORMAL)))
+    return np.asarray(settled & shared[:, None])
 
 
 def _drift(tilt: Enclosure, keys: Enclosure, gap_high: Array) -> Array:
@@ -210,7 +219,7 @@ def _drift(tilt: Enclosure, keys: Enclosure, gap_high: Array) -> Array:
     size = np.maximum(np.abs(keys.low), np.abs(keys.high)).max(axis=1, keepdims=True)
     steepest = np.maximum(np.abs(tilt.low), np.abs(tilt.high))
     with np.errstate(over="ignore", invalid="ignore"):
-        drift = up(gap_high.max(axis=1, keepdims=True) * np.expm1(8 * ULP * steepest * size))
+        drift = up_times(gap_high.max(axis=1, keepdims=True), np.expm1(8 * ULP * steepest * size) + NORMAL)
     return np.where(np.isnan(drift), np.inf, drift)
 
 

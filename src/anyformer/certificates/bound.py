@@ -17,12 +17,15 @@ from anyformer.certificates.cells import Grid, rest_volume
 from anyformer.certificates.enclosures import Enclosure, up
 from anyformer.certificates.evidence import Evidence, evidence_for
 from anyformer.certificates.feed_forward import Arithmetic
-from anyformer.certificates.job import Job, together
+from anyformer.certificates.gate import NotShown, check_weights, vigilant
+from anyformer.certificates.job import Job, Sums, together
 from anyformer.certificates.modulus_bound import INFLATION, modulus_sums
+from anyformer.certificates.powers import LEAST_TOLERANCE, MOST_TOLERANCE, check_exponent, power_above, unit_for
 from anyformer.certificates.propagate import propagate, propagate_stage
 from anyformer.certificates.refinement import Goal, refined_sums
 from anyformer.errors import CertificateError
 from anyformer.networks.activations import Array
+from anyformer.networks.magnitudes import tame
 from anyformer.networks.network import Network
 from anyformer.targets.domains import CompactSupport
 from anyformer.targets.target import Symmetry, Target
@@ -60,27 +63,35 @@ def derive_bound(
     """
     if not tightness > 1:
         raise CertificateError(f"the tightness must be above 1; got {tightness!r}")
+    check_claim(target, grid, p, tolerance)
+    check_weights(network)
     evidence = evidence_for(target) if evidence is None else evidence
     # Without positions the network permutes with its input: one order of each cell says it all of g. With a modulus
     # f is only looked at in that order too, so its symmetry must have been declared.
     alike = evidence is Evidence.UNCONDITIONAL or target.symmetry is Symmetry.EQUIVARIANT
-    job = Job(network, target, grid, p, network.is_equivariant and alike)
-    volume = rest_volume(target, grid)
-    if evidence is Evidence.UNCONDITIONAL:
+    job = Job(network, target, grid, p, network.is_equivariant and alike, unit_for(tolerance))
+    with vigilant():
+        volume = rest_volume(target, grid)
 
         def left_for_cells(f_low: Array, f_high: Array) -> float:
-            whole = tolerance**p * (1 - 1e-9) / INFLATION ** (2 * p + 2)
-            return float(whole) - _rest_power(network, f_low, f_high, volume, p)
+            whole = (tolerance / job.unit) ** p * (1 - 1e-9) / INFLATION ** (2 * p + 2)
+            return float(whole) - _rest_power(job, f_low, f_high, volume)
 
-        sums = refined_sums(job, Goal(left_for_cells, tightness), progress)
-    else:
-        sums = together(list(counted(each(modulus_sums, job, chunks := job.chunks()), len(chunks), progress)))
-    rest = _rest_power(network, sums.f_low, sums.f_high, volume, p)
-    outside = not isinstance(target.domain, CompactSupport) or _vanishes_outside(network, target)
-    terms = {name: _norm(power, p) for name, power in {**sums.parts, "rest": rest}.items()}
+        if evidence is Evidence.UNCONDITIONAL:
+            sums = refined_sums(job, Goal(left_for_cells, tightness), progress)
+        else:
+            sums = together(list(counted(each(modulus_sums, job, chunks := job.chunks()), len(chunks), progress)))
+        return _bound(job, sums, volume, evidence)
+
+
+def _bound(job: Job, sums: Sums, volume: float, evidence: Evidence) -> ErrorBound:
+    target = job.target
+    rest = _rest_power(job, sums.f_low, sums.f_high, volume)
+    outside = not isinstance(target.domain, CompactSupport) or _vanishes_outside(job.network, target)
+    terms = {name: _norm(power, job) for name, power in {**sums.parts, "rest": rest}.items()}
     return ErrorBound(
-        upper=_norm(sums.upper + rest, p) if outside else math.inf,
-        lower=float(max(sums.lower, 0.0) ** (1 / p) / INFLATION**2),
+        upper=_norm(sums.upper + rest, job) if outside else math.inf,
+        lower=float(max(sums.lower, 0.0) ** (1 / job.p) / INFLATION**2) * job.unit,
         terms={**terms, "rest_volume": volume},
         worst_input=sums.worst_input,
         vanishes_outside=outside,
@@ -89,19 +100,32 @@ def derive_bound(
     )
 
 
-def _norm(power: float, p: float) -> float:
-    return float((power * INFLATION) ** (1 / p) * INFLATION)
+def check_claim(target: Target, grid: Grid, p: float, tolerance: float) -> None:
+    """Raise unless the numbers of the claim itself are such that the bound can be computed."""
+    check_exponent(p)
+    if tolerance != math.inf and not LEAST_TOLERANCE <= tolerance <= MOST_TOLERANCE:
+        raise CertificateError(
+            f"the tolerance must be between 2^-500 and 2^500; got {tolerance!r}. Rescale the outputs to sizes near 1."
+        )
+    ends = [target.domain.lows(target.width), target.domain.highs(target.width), *grid.lows, *grid.highs]
+    if not all(tame(end).all() for end in ends):
+        raise NotShown("the domain or the grid has an end that is neither 0 nor between 2^-1000 and 2^1000")
 
 
-def _rest_power(network: Network, f_low: Array, f_high: Array, rest_volume: float, p: float) -> float:
+def _norm(power: float, job: Job) -> float:
+    return float((power * INFLATION) ** (1 / job.p) * INFLATION) * job.unit
+
+
+def _rest_power(job: Job, f_low: Array, f_high: Array, rest_volume: float) -> float:
     """volume · Σ over entries of the largest conceivable |f − g|^p."""
     if rest_volume == 0:
         return 0.0
+    network = job.network
     anything = np.full((1, network.tokens, network.width), np.inf)
     output = propagate_stage(network.stages[-1], Enclosure.box(-anything, anything), Arithmetic.REAL).folded()
     g_low, g_high = output.low.min(axis=(0, 1)), output.high.max(axis=(0, 1))
     largest = np.maximum(f_high - g_low, g_high - f_low)
-    return float(rest_volume * network.tokens * (up(largest) ** p).sum())
+    return float(up(rest_volume * network.tokens * power_above(largest, job.unit, job.p).sum()))
 
 
 def _vanishes_outside(network: Network, target: Target) -> bool:

@@ -7,11 +7,12 @@ interval for every entry of the sequence. What lies between the intervals is the
 import itertools
 import math
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anyformer.certificates.enclosures import Enclosure, up
+from anyformer.certificates.enclosures import ULP, Enclosure, up, up_times
 from anyformer.errors import CertificateError
 from anyformer.networks.activations import Array
 from anyformer.targets.domains import Domain
@@ -127,6 +128,19 @@ def _walls(target: Target, grid: Grid) -> list[Array]:
         np.concatenate([row_low, [end]]) - np.concatenate([[start], row_high])
         for row_low, row_high, start, end in zip(grid.lows, grid.highs, lows, highs, strict=True)
     ]
+
+
+def volumes(boxes: Enclosure) -> Array:
+    """The volume of every box, rounded up: 0 only if a side is, however small the sides are."""
+    volume, least = np.ones(len(boxes.low)), 1.0
+    sides = [boxes.high[:, *entry] - boxes.low[:, *entry] for entry in np.ndindex(*boxes.low.shape[1:])]
+    for side in sides:
+        volume *= side
+        least = min(least, float(volume.min(initial=1.0)))
+    if least >= 2.0**-900:
+        return volume * (1 + (len(sides) + 1) * ULP)
+    # Some product may have underflowed on the way, and a later factor would multiply what was lost.
+    return reduce(up_times, sides, np.ones(len(boxes.low)))
 
 
 def widest_walls(target: Target, grid: Grid) -> Array:

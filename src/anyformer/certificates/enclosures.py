@@ -12,8 +12,13 @@ ends.
 Rounding. Let a program add products in any order, fused or not. If all products are multiples of a power of two q and
 neither the positive nor the negative ones add up to more than 2⁵³q, every partial sum is a multiple of q below 2⁵³q: a
 float. Nothing rounds, and every order gives the same bits. Otherwise the error of k operations is at most
-k·u/(1 − k·u)·Σ|products| with u = 2⁻⁵³, and the ends move outwards by more than that. One rule covers both the program
-and this checker's own arithmetic.
+k·u/(1 − k·u)·Σ|products| with u = 2⁻⁵³, and 2⁻¹⁰⁷⁴ for each product that underflows; the ends move outwards by more than
+that. One rule covers both the program and this checker's own arithmetic. That the program's sums are finite at all is
+the business of `gate`.
+
+NaN. The checker runs with NumPy's floating-point errors switched on (`gate.vigilant`): an operation that makes NaN or
+overflows raises, and the verdict is undecided. Where an end may be infinite and ∞ − ∞ can occur, the lines say so, and
+NaN becomes "nothing is known": −∞ for a low end, ∞ for a high end or an error.
 """
 
 from dataclasses import dataclass
@@ -51,13 +56,14 @@ class Enclosure:
     def folded(self) -> "Enclosure":
         """The slack put inside the ends, rounded outwards."""
         some = self.slack > 0
-        low = np.where(some, np.nextafter(self.low - self.slack, -np.inf), self.low)
-        high = np.where(some, np.nextafter(self.high + self.slack, np.inf), self.high)
+        with np.errstate(over="ignore", under="ignore"):  # an infinite end is a true one
+            low = np.where(some, np.nextafter(self.low - self.slack, -np.inf), self.low)
+            high = np.where(some, np.nextafter(self.high + self.slack, np.inf), self.high)
         return Enclosure.box(low, high)
 
     def farthest_from(self, centre: Array) -> Array:
         """How far a member may lie from `centre`; rounded up, infinite where nothing is known."""
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             far = np.maximum(self.high - centre, centre - self.low)
         return up(np.where(np.isnan(far), np.inf, np.maximum(far, 0.0)) + self.slack)
 
@@ -72,8 +78,9 @@ def stack(parts: list[Enclosure]) -> Enclosure:
 
 
 def up(x: Array) -> Array:
-    """A little more than a positive x: covers the few roundings that computing x took. What is 0 stays 0."""
-    return np.where(x > 0, x * (1 + 8 * ULP) + SMALLEST, 0.0)
+    """A little more than a positive x: covers the few roundings that computing x took. What is 0 stays 0, NaN is NaN."""
+    with np.errstate(over="ignore"):  # infinity is more, too
+        return np.where(x <= 0, 0.0, x * (1 + 8 * ULP) + SMALLEST)
 
 
 def up_times(a: Array, b: Array) -> Array:
@@ -93,9 +100,9 @@ def low_bit(x: Array) -> Array:
 def sum_of_products(weights: Array, x: Array) -> tuple[Array, Array]:
     """Σ weights·x over the last axis, and by how much any float64 evaluation of it may be off: 0 where it is exact.
 
-    A zero weight drops its factor, even an infinite one.
+    A zero weight drops its factor, even an infinite one. Where the sum is infinite or ∞ − ∞, the error is infinite.
     """
-    with np.errstate(invalid="ignore", over="ignore"):
+    with np.errstate(invalid="ignore", over="ignore", under="ignore"):
         absent = (weights == 0) | (x == 0)
         products = np.where(absent, 0.0, weights * x)
         positive = np.maximum(products, 0.0).sum(axis=-1)
@@ -106,7 +113,7 @@ def sum_of_products(weights: Array, x: Array) -> tuple[Array, Array]:
         exact &= np.isfinite(positive + negative)
         operations = products.shape[-1] + 4
         error = up(operations * (ULP * (positive + negative) + SMALLEST))
-        return products.sum(axis=-1), np.where(exact, 0.0, error)
+        return products.sum(axis=-1), np.where(exact, 0.0, np.where(np.isnan(error), np.inf, error))
 
 
 def affine(weights: Array, x: Enclosure, bias: Array | None = None) -> Enclosure:
@@ -118,7 +125,7 @@ def affine(weights: Array, x: Enclosure, bias: Array | None = None) -> Enclosure
     if np.array_equal(x.low, x.high) and not error_below.any():
         return Enclosure(lowest, lowest, slack)
     highest, error_above = sum_of_products(weights, np.where(weights >= 0, x.high, x.low))
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         low, high = lowest - error_below, highest + error_above
     # ∞ − ∞ means that nothing is known on that side.
     return Enclosure(np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high), slack)

@@ -17,10 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anyformer.certificates.enclosures import ULP, Enclosure, affine, stack, sum_of_products, up
+from anyformer.certificates.enclosures import SMALLEST, ULP, Enclosure, affine, stack, sum_of_products, up
+from anyformer.certificates.gate import check_feed_forward, largest
 from anyformer.networks.activations import Array
 from anyformer.networks.layers import FeedForwardStage
 from anyformer.networks.runs import Layers, Run, runs
+
+
+# Numbers from here on have all their bits, and so have a 2⁵³rd of them.
+NORMAL = 2.0**-960
 
 
 class Arithmetic(enum.Enum):
@@ -36,8 +41,11 @@ def enclose_feed_forward(
     """Enclose the stage's output for every token; x has shape (tokens, width)."""
     # Until tokens have been mixed, a token of a cell is one of a few columns: each is followed once.
     x, places = _distinct(x)
+    size = largest(x)
     for run in runs(stage):
-        _walk(stage, run, x, arithmetic, layers)
+        size = max(size, _walk(stage, run, x, arithmetic, layers))
+    if arithmetic is Arithmetic.FLOAT64_AND_REAL:
+        check_feed_forward(stage, size)
     return x[places]
 
 
@@ -49,8 +57,12 @@ def _distinct(x: Enclosure) -> tuple[Enclosure, NDArray[np.int64]]:
     return x[first], places
 
 
-def _walk(stage: FeedForwardStage, run: Run, x: Enclosure, arithmetic: Arithmetic, layers: Layers) -> None:
-    """Take every token through the layers of a run, or those that may be awake for it; changes x in place."""
+def _walk(stage: FeedForwardStage, run: Run, x: Enclosure, arithmetic: Arithmetic, layers: Layers) -> float:
+    """Take every token through the layers of a run, or those that may be awake for it; changes x in place.
+
+    Returns the largest size that a token may have had on the way.
+    """
+    size = 0.0
     coordinate = _only_coordinate_read(stage, run)
     tokens = np.arange(len(x.low))
     layer = np.full(len(tokens), run.start)
@@ -60,10 +72,11 @@ def _walk(stage: FeedForwardStage, run: Run, x: Enclosure, arithmetic: Arithmeti
             layer = run.next_awake(layer, *run.reading(here.low, here.high))
         tokens, layer = tokens[layer < run.stop], layer[layer < run.stop]
         if not len(tokens):
-            return
+            return size
         units = _Layers(stage.W_1[layer], stage.b_1[layer], stage.W_2[layer], stage.b_2[layer])
         part = _enclose(units, x[tokens], coordinate, arithmetic)
         x.low[tokens], x.high[tokens], x.slack[tokens] = part.low, part.high, part.slack
+        size = max(size, largest(part))
         layer = layer + 1
 
 
@@ -138,24 +151,24 @@ def _range(units: _Layers, coordinate: int, output: int, t_low: Array, t_high: A
     """Bounds of one output coordinate for t in [t_low, t_high], the other coordinates being 0.
 
     Where the line beyond the outermost kink is flat, t may as well stop there: that spares the rounding of far ends,
-    and makes an unbounded interval bounded. Otherwise an infinite end means an infinite range.
+    and makes an unbounded interval bounded. Otherwise an infinite end means an infinite range. Kinks are exact: slopes
+    are powers of two, and quotients of tame numbers neither overflow nor underflow.
     """
     slopes = units.W_1[:, :, coordinate]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        kinks = np.where(slopes == 0, np.nan, -units.b_1 / slopes)
-    for side, outermost in ((1.0, np.nanmax(kinks, axis=1)), (-1.0, np.nanmin(kinks, axis=1))):
+    # A unit that does not look at t has no kink; 0 is as good a spot as any.
+    kinks = -units.b_1 / np.where(slopes == 0, 1.0, slopes) * (slopes != 0)
+    for side, outermost in ((1.0, kinks.max(axis=1)), (-1.0, kinks.min(axis=1))):
         growth, error = _growth(units, coordinate, output, side)
         flat = (growth == 0) & (error == 0)
         stop = np.minimum if side > 0 else np.maximum
         t_low, t_high = (np.where(flat, stop(t, outermost), t) for t in (t_low, t_high))
-    spots = np.clip(np.where(np.isnan(kinks), t_low[:, None], kinks), t_low[:, None], t_high[:, None])
-    spots = np.concatenate([t_low[:, None], t_high[:, None], spots], axis=1)
+    spots = np.concatenate([t_low[:, None], t_high[:, None], np.clip(kinks, t_low[:, None], t_high[:, None])], axis=1)
     some = np.clip(0.0, t_low, t_high)[:, None]
     low, high = _values_at(units, coordinate, output, np.where(np.isfinite(spots), spots, some))
     for side, endless in ((1.0, t_high == np.inf), (-1.0, t_low == -np.inf)):
         growth, error = _growth(units, coordinate, output, side)
-        high = np.where(endless & (side * growth + error > 0), np.inf, high)
-        low = np.where(endless & (side * growth - error < 0), -np.inf, low)
+        high = np.where(endless & ~(side * growth + error <= 0), np.inf, high)
+        low = np.where(endless & ~(side * growth - error >= 0), -np.inf, low)
     return low, high
 
 
@@ -182,24 +195,32 @@ def _values_at(units: _Layers, coordinate: int, output: int, spots: Array) -> tu
 def _rounding_between(units: _Layers, coordinate: int, t_low: Array, t_high: Array) -> Array:
     """By how much the float64 program may leave the range at inputs between the ends and the kinks.
 
-    By nothing if one unit alone is awake and its input w·t + b is exact, by Sterbenz' lemma (|b|/2 <= |w·t| <= 2|b|,
-    opposite signs) or because b = 0, and so is its product with a power of two W_2: then only the last addition
-    rounds, and rounding is monotone, so it cannot leave a range whose ends are floats.
+    By nothing if one unit alone is awake, its input w·t + b is exact and so is its product with a power of two W_2: then
+    only the last addition rounds, and rounding is monotone, so it cannot leave a range whose ends are floats.
+
+    w·t + b is exact by Sterbenz' lemma, |b|/2 <= |w·t| <= 2|b| with opposite signs, for |b| >= NORMAL: then w·t is a
+    normal number, a multiple of 2⁻⁵³|b|, and its product with W_2 is exact if |W_2·b| >= NORMAL as well. Or b = 0: t is
+    a multiple of 2⁻¹⁰⁷⁴, and stays one times |w| >= 1 and times |w·W_2| >= 1.
     """
     slopes, biases, W_2, b_2 = units.W_1[:, :, coordinate], units.b_1, units.W_2, units.b_2
     reach = np.maximum(np.abs(t_low), np.abs(t_high))
     operations = slopes.shape[1] + 4
-    with np.errstate(invalid="ignore", over="ignore"):
-        parts = np.abs(slopes) * reach + np.abs(biases)
-        margin = up(operations * ULP * (reach + (np.abs(W_2) * parts[:, None, :]).sum(axis=2) + np.abs(b_2)))
-        ends = np.stack([slopes * t_low, slopes * t_high])
-    margin = np.where(np.isfinite(reach), margin, np.inf)
-    awake = (ends + biases > 0).any(axis=0) & (W_2 != 0).any(axis=1)
+    parts = np.abs(slopes) * reach + np.abs(biases)
+    size = reach + (np.abs(W_2) * parts[:, None, :]).sum(axis=2) + np.abs(b_2)
+    # What underflows in a unit is multiplied by its W_2.
+    margin = up(operations * (ULP * size + SMALLEST * (1 + np.abs(W_2).sum(axis=2))))
+    ends = np.stack([slopes * t_low, slopes * t_high])
+    awake = ~((ends + biases <= 0).all(axis=0) | (W_2 == 0).all(axis=1))
     opposite = (np.sign(ends) == -np.sign(biases)).all(axis=0)
     near = (np.abs(ends) >= np.abs(biases) / 2).all(axis=0) & (np.abs(ends) <= np.abs(biases) * 2).all(axis=0)
-    alone = (awake.sum(axis=1) <= 1) & (~awake | (biases == 0) | (opposite & near)).all(axis=1)
-    plain = (W_2 == 0) | (np.abs(np.frexp(W_2)[0]) == 0.5)
-    exact_products = (~awake[:, None, :] | plain).all(axis=2)
+    sterbenz = opposite & near & (np.abs(biases) >= NORMAL)
+    homogeneous = (biases == 0) & (np.abs(slopes) >= 1)
+    alone = (awake.sum(axis=1) <= 1) & (~awake | sterbenz | homogeneous).all(axis=1)
+    is_power = np.abs(np.frexp(W_2)[0]) == 0.5
+    with np.errstate(over="ignore"):  # infinity is large enough
+        gain = np.abs(W_2) * np.where(biases == 0, np.abs(slopes), np.abs(biases))[:, None, :]
+    is_kept = is_power & (gain >= np.where(biases == 0, 1.0, NORMAL)[:, None, :])
+    exact_products = (~awake[:, None, :] | (W_2 == 0) | is_kept).all(axis=2)
     moved = np.arange(b_2.shape[1]) == coordinate
     untouched = (W_2 == 0).all(axis=2) & (b_2 == 0)
     exact = alone[:, None] & exact_products & moved & (b_2 == 0)

@@ -17,10 +17,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from anyformer.certificates.cells import Grid
-from anyformer.certificates.enclosures import Enclosure, up
+from anyformer.certificates.cells import Grid, volumes
+from anyformer.certificates.enclosures import Enclosure, up_times
 from anyformer.certificates.evidence import range_on_boxes
+from anyformer.certificates.gate import vigilant
 from anyformer.certificates.job import Job, Sums
+from anyformer.certificates.powers import power_above, power_below
 from anyformer.certificates.splitting import SplittingRule, splitting_groups, subdivided
 from anyformer.networks.activations import Array
 from anyformer.targets.target import Target
@@ -46,9 +48,10 @@ class OrderedCells:
 def interval_sums(job: Job, part: tuple[tuple[int, int], float]) -> Sums:
     """What a chunk of cells contributes, cut as finely as the threshold asks for."""
     chunk, threshold = part
-    integrals = _integrals(job, chunk)
-    integrals.refine(threshold)
-    return integrals.sums()
+    with vigilant():
+        integrals = _integrals(job, chunk)
+        integrals.refine(threshold)
+        return integrals.sums()
 
 
 @lru_cache(maxsize=KEPT)
@@ -77,7 +80,7 @@ class CellIntegrals:
     """Bounds of ∫|f_a − g_a|^p on every cell, summed over each group of output entries; refined where it pays."""
 
     def __init__(self, job: Job, cells: OrderedCells) -> None:
-        self.target, self.grid, self.p, self.cells = job.target, job.grid, job.p, cells
+        self.target, self.grid, self.p, self.unit, self.cells = job.target, job.grid, job.p, job.unit, cells
         self.groups = splitting_groups(job.target)
         shape = (len(cells.choice), len(self.groups))
         self.level = np.zeros(shape, dtype=np.int64)
@@ -121,7 +124,7 @@ class CellIntegrals:
         )
 
     def _gap_per_box(self) -> Array:
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore"):  # ∞ − ∞: nothing is known
             return np.nan_to_num(self.upper - self.lower, nan=np.inf, posinf=np.inf) / 2.0**self.level
 
     def _integrate(self, which: Integers, group: int) -> None:
@@ -142,17 +145,16 @@ class CellIntegrals:
         for entry in rule.entries:
             at = (slice(None), *divmod(int(entry), self.target.width))
             g_low, g_high = (np.repeat(end[which][at], parts) for end in (self.cells.low, self.cells.high))
-            with np.errstate(invalid="ignore"):
+            # ∞ − ∞ where nothing is known of either.
+            with np.errstate(invalid="ignore", over="ignore"):
                 most = np.maximum(f_high[at] - g_low, g_high - f_low[at])
                 least = np.maximum(np.maximum(f_low[at] - g_high, g_low - f_high[at]), 0.0)
-            upper += up(np.where(np.isnan(most), np.inf, most)) ** self.p
-            lower += least**self.p
-        volume = np.ones(len(low))
-        for token, row in np.ndindex(*low.shape[1:]):
-            volume *= high[:, token, row] - low[:, token, row]
-        volume = up(volume)
-        upper, lower = (np.reshape(volume * powers, (-1, parts)).sum(axis=1) for powers in (upper, lower))
-        return upper, lower * (1 - 2.0**-40)
+            upper += power_above(np.where(np.isnan(most), np.inf, most), self.unit, self.p)
+            lower += power_below(np.where(np.isnan(least), 0.0, least), self.unit, self.p)
+        volume = volumes(Enclosure.box(low, high))
+        upper, lower = up_times(volume, upper), volume * lower
+        upper, lower = (np.reshape(powers, (-1, parts)).sum(axis=1) for powers in (upper, lower))
+        return upper, lower * (1 - 2.0**-30)
 
 
 def _coinciding(choice: Integers) -> NDArray[np.bool_]:

@@ -22,7 +22,7 @@ CHUNKS, LEAST, MOST = 32, 1 << 9, 1 << 15
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A network, the function it should be, and the cells on which to compare them in L^p.
+    """A network, the function it should be, and the cells on which to compare them in L^p, with errors in some unit.
 
     Up to order, one cell is followed for all its rearrangements: a network without positions permutes with its input.
     """
@@ -32,6 +32,7 @@ class Job:
     grid: Grid
     p: float
     up_to_order: bool
+    unit: float = 1.0
 
     @property
     def count(self) -> int:
@@ -61,7 +62,10 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """p-th powers on some cells by name, a lower bound of the error's, where most of that lies, and the range of f."""
+    """p-th powers on some cells by name, a lower bound of the error's, where most of that lies, and the range of f.
+
+    Powers are of errors in the job's unit.
+    """
 
     parts: dict[str, float]
     lower: float

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from anyformer.certificates.cells import Grid
+from anyformer.certificates.powers import check_exponent, unit_for
 from anyformer.networks.activations import Array
 from anyformer.targets.domains import CompactSupport
 from anyformer.targets.target import Target
@@ -29,25 +30,34 @@ class MeasuredError:
 
 
 def measure_error(
-    network: Callable[[Array], Array], target: Target, p: float, strata: Grid | None = None, seed: int = 0
+    network: Callable[[Array], Array],
+    target: Target,
+    p: float,
+    strata: Grid | None = None,
+    seed: int = 0,
+    tolerance: float = math.inf,
 ) -> MeasuredError:
     """Estimate the L^p distance of a network (any callable on (batch, tokens, width)) and a target.
 
     With `strata`, points are drawn in every cell of the grid if there are not too many: errors that live on thin sets
     of cells, such as equal tokens, are then met in true proportion. Otherwise a scrambled Halton sequence is used.
+    Powers are taken of errors in units of about the tolerance, so that they do not underflow.
     """
     from scipy.stats import t
 
     draw = _halton(target) if strata is None else _stratified(target, strata) or _halton(target)
+    check_exponent(p)
+    unit = unit_for(tolerance)
     integrals, samples = [], 0
     for replicate in range(REPLICATES):
         x, volume = draw(np.random.default_rng([seed, replicate]))
-        powers = (np.abs(target(x) - network(x)) ** p).sum(axis=(1, 2))
+        powers = ((np.abs(target(x) - network(x)) / unit) ** p).sum(axis=(1, 2))
         integrals.append(float((volume * powers).sum()))
         samples += len(x)
     mean = float(np.mean(integrals))
     half = float(t.ppf((1 + CONFIDENCE) / 2, REPLICATES - 1) * np.std(integrals, ddof=1) / np.sqrt(REPLICATES))
-    return MeasuredError(mean ** (1 / p), max(mean - half, 0.0) ** (1 / p), (mean + half) ** (1 / p), samples)
+    error, low, high = (unit * max(one, 0.0) ** (1 / p) for one in (mean, mean - half, mean + half))
+    return MeasuredError(error, low, high, samples)
 
 
 Draw = Callable[[np.random.Generator], tuple[Array, Array]]

@@ -5,6 +5,7 @@ import numpy as np
 from anyformer.certificates.attention import enclose_attention
 from anyformer.certificates.enclosures import Enclosure, affine
 from anyformer.certificates.feed_forward import Arithmetic, enclose_feed_forward
+from anyformer.certificates.gate import check_attention, check_weights, place, vigilant
 from anyformer.networks.layers import AttentionStage, Stage
 from anyformer.networks.network import Network, View
 from anyformer.networks.runs import Layers
@@ -16,10 +17,15 @@ def propagate(
     arithmetic: Arithmetic = Arithmetic.FLOAT64_AND_REAL,
     layers: Layers = Layers.AWAKE,
 ) -> Enclosure:
-    """Enclose the network's output on each of the given boxes of inputs, of shape (batch, tokens, width)."""
-    if network.positional_encoding is not None:
-        x = affine(np.ones(1), x.reshape(*x.low.shape, 1), network.positional_encoding)
-    return propagate_stages(network, range(len(network.stages)), x, arithmetic, layers)
+    """Enclose the network's output on each of the given boxes of inputs, of shape (batch, tokens, width).
+
+    Raises NotShown for a network that cannot be followed: see `gate`.
+    """
+    check_weights(network)
+    with vigilant():
+        if network.positional_encoding is not None:
+            x = affine(np.ones(1), x.reshape(*x.low.shape, 1), network.positional_encoding)
+        return propagate_stages(network, range(len(network.stages)), x, arithmetic, layers)
 
 
 def propagate_stages(
@@ -50,6 +56,8 @@ def propagate_stage(
     """Enclose the output of one stage; attention with what each layer may look at, if that is not everything."""
     if isinstance(stage, AttentionStage):
         for k in range(len(stage)):
+            if arithmetic is Arithmetic.FLOAT64_AND_REAL:
+                check_attention(stage[k], x, place(stage, k))
             x = enclose_attention(stage[k], x, arithmetic, None if views is None else views[k])
         return x
     return enclose_feed_forward(stage, x.reshape(-1, x.low.shape[-1]), arithmetic, layers).reshape(*x.low.shape)

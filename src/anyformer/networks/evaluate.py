@@ -63,6 +63,8 @@ def apply_attention(layer: AttentionLayer, x: Array, view: View = None) -> Array
     for h, (W_Q, b_Q, W_K, W_V, W_O) in enumerate(
         zip(layer.W_Q, layer.b_Q, layer.W_K, layer.W_V, layer.W_O, strict=True)
     ):
+        if not W_O.any():
+            continue
         queries, keys, values = _times(W_Q, x) + b_Q, _times(W_K, x), _times(W_V, x)
         weights = _weights(layer, _pairwise(queries, keys), None if view is None else view[h % len(view)])
         mixed += _times(W_O, _pairwise(weights, values.swapaxes(-1, -2)))

@@ -5,6 +5,15 @@ A ReLU layer none of whose units is positive adds b_2 and nothing else. Where co
 direction w·x, layer l is asleep for every token with floor[l] <= w·x <= ceiling[l]. `Run.next_awake` finds, for many
 tokens at once, the next layer that is not, by descending a tree of minima: no order of the thresholds is assumed. All
 of it is derived from the weights.
+
+Why a skipped layer is asleep. Let a unit have W_1 = a·w, up to rounding, and the bias b; say a > 0. Its ceiling is
+−b/a, less CAUTION·|b/a| and less 2⁻¹⁰⁶⁰/min(a, 1). The reading of w·x is at least w·x + CAUTION·Σ|wᵢxᵢ|/2, but for
+products that underflow, 2⁻¹⁰⁷⁴ each. If it is at most the ceiling, then a·(w·x) + b is at most
+−a·CAUTION·(|b/a| + Σ|wᵢxᵢ|)/2 − 2⁻¹⁰⁶¹. All roundings, of W_1, of the reading and of a program that computes W_1·x + b in
+any order, fused or not, are together at most 2⁻⁴⁸·(|b| + a·Σ|wᵢxᵢ|), or 2⁻¹⁰⁷⁴ for each product that underflows. So the
+unit is not positive, in real arithmetic and in float64. The argument needs numbers that are *tame* (`magnitudes`).
+
+Nothing here is guessed: a layer whose weights or thresholds are not tame counts as awake, and so does NaN.
 """
 
 import enum
@@ -15,13 +24,17 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from anyformer.errors import NetworkError
 from anyformer.networks.activations import Array
 from anyformer.networks.layers import FeedForwardStage
+from anyformer.networks.magnitudes import tame
 
 Integers = NDArray[np.int64]
 
 # Thresholds move inwards by this, relatively: more than rounding in b/a, in w·x and in a·w·x + b amounts to together.
 CAUTION = 2.0**-46
+# And by this over min(|a|, 1), for products that underflow.
+UNDERFLOW = 2.0**-1060
 
 
 class Layers(enum.Enum):
@@ -61,9 +74,14 @@ class Run:
 
 
 class _FirstBelow:
-    """Finds the first index from a start on whose threshold is below a value: a heap-ordered tree of minima."""
+    """Finds the first index from a start on whose threshold is below a value: a heap-ordered tree of minima.
+
+    A threshold of NaN would hide those beside it in the tree, so none is let in; a value of NaN is above all of them.
+    """
 
     def __init__(self, thresholds: Array) -> None:
+        if np.isnan(thresholds).any():
+            raise NetworkError("a threshold of a feed-forward layer is NaN; its weights are no ordinary numbers")
         self.count = len(thresholds)
         self.size = 1 << max(self.count - 1, 0).bit_length()
         self.tree = np.full(2 * self.size, np.inf)
@@ -74,6 +92,7 @@ class _FirstBelow:
 
     def first(self, start: Integers, value: Array) -> Integers:
         """For each start and value the smallest index >= start with threshold < value, or `count`."""
+        value = np.where(np.isnan(value), np.inf, value)
         node = np.where(start < self.count, start + self.size, 0)
         searching = np.flatnonzero(node)
         while len(searching):
@@ -113,39 +132,57 @@ class _Units:
 
     directions: Array
     factors: Array
-    biases: Array
-    audible: NDArray[np.bool_]
-    shifts: NDArray[np.bool_]
+    thresholds: Array
+    is_always_awake: NDArray[np.bool_]
 
     @classmethod
     def of(cls, stage: FeedForwardStage) -> "_Units":
-        audible = (stage.W_2 != 0).any(axis=1)
-        W_1 = np.where(audible[:, :, None], stage.W_1, 0.0)
+        is_wild = wild_layers(stage)
+        W_1 = np.where(is_wild[:, None, None], 0.0, stage.W_1)
+        b_1 = np.where(is_wild[:, None], 0.0, stage.b_1)
         directions = _first_nonzero_row(W_1)
-        pivot = np.abs(directions).argmax(axis=1)
-        layers = np.arange(len(stage))
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            factors = W_1[layers, :, pivot] / directions[layers, pivot][:, None]
-            parallel = (factors[:, :, None] * directions[:, None, :] == W_1).all(axis=2)
-        factors = np.where((W_1 == 0).all(axis=2), 0.0, np.where(parallel, factors, np.nan))
-        return cls(directions, factors, stage.b_1, audible, (stage.b_2 != 0).any(axis=1))
+        factors = _factors(W_1, directions)
+        alone = np.isnan(factors)
+        thresholds = -b_1 / np.where(alone | (factors == 0), 1.0, factors)
+        # Constant units that are on, units with a direction of their own, layers with b_2, and wild ones.
+        always = ((factors == 0) & (b_1 > 0)).any(axis=1) | alone.any(axis=1) | (stage.b_2 != 0).any(axis=1) | is_wild
+        return cls(directions, factors, thresholds, always)
 
     @property
     def direction_changes(self) -> NDArray[np.bool_]:
         return np.asarray((self.directions[1:] != self.directions[:-1]).any(axis=1))
 
     def run(self, start: int, stop: int) -> Run:
-        a, b = self.factors[start:stop], self.biases[start:stop]
-        heard = self.audible[start:stop]
-        threshold = -b / np.where((a == 0) | np.isnan(a), 1.0, a)
-        cautious = CAUTION * np.abs(threshold)
-        ceiling = np.where(heard & (a > 0), threshold - cautious, np.inf)
-        floor = np.where(heard & (a < 0), threshold + cautious, -np.inf)
-        # Constant units that are on, units with a direction of their own and layers with b_2 are always awake.
-        always = (heard & (((a == 0) & (b > 0)) | np.isnan(a))).any(axis=1) | self.shifts[start:stop]
-        ceilings = np.where(always, -np.inf, ceiling.min(axis=1))
-        floors = floor.max(axis=1)
-        return Run(start, stop, self.directions[start], _FirstBelow(ceilings), _FirstBelow(-floors))
+        a, threshold = self.factors[start:stop], self.thresholds[start:stop]
+        size = np.where(np.isnan(a) | (a == 0), 1.0, np.abs(a))
+        cautious = CAUTION * np.abs(threshold) + UNDERFLOW / np.minimum(size, 1.0)
+        ceiling = np.where(a > 0, threshold - cautious, np.inf)
+        floor = np.where(a < 0, threshold + cautious, -np.inf)
+        ceilings = np.where(self.is_always_awake[start:stop], -np.inf, ceiling.min(axis=1))
+        return Run(start, stop, self.directions[start], _FirstBelow(ceilings), _FirstBelow(-floor.max(axis=1)))
+
+
+def wild_layers(stage: FeedForwardStage) -> NDArray[np.bool_]:
+    """Layers that read with numbers that are not tame, or whose thresholds would not be."""
+    is_plain = tame(stage.W_1).all(axis=(1, 2)) & tame(stage.b_1).all(axis=1)
+    W_1 = np.where(is_plain[:, None, None], stage.W_1, 0.0)
+    b_1 = np.where(is_plain[:, None], stage.b_1, 0.0)
+    largest = np.abs(W_1).max(axis=2)
+    with np.errstate(over="ignore", under="ignore"):
+        thresholds = np.where(largest == 0, 0.0, b_1 / np.where(largest == 0, 1.0, largest))
+        # Coordinates beside the largest of the layer, which scales its direction.
+        shares = W_1 / np.where(largest == 0, 1.0, largest).max(axis=1)[:, None, None]
+        lost = ((shares == 0) & (W_1 != 0)) | ~tame(shares)
+    return np.asarray(~is_plain | ~tame(thresholds).all(axis=1) | lost.any(axis=(1, 2)))
+
+
+def _factors(W_1: Array, directions: Array) -> Array:
+    """For every unit the a with W_1 = a·w, up to rounding; NaN if there is none."""
+    layers, pivot = np.arange(len(W_1)), np.abs(directions).argmax(axis=1)
+    scale = np.where(directions.any(axis=1), directions[layers, pivot], 1.0)
+    factors = W_1[layers, :, pivot] / scale[:, None]
+    parallel = (factors[:, :, None] * directions[:, None, :] == W_1).all(axis=2)
+    return np.where(parallel, factors, np.nan)
 
 
 def _first_nonzero_row(W_1: Array) -> Array:

@@ -1,0 +1,18 @@
+"""Which numbers are *tame*: 0, or far enough from float64's ends that a few more factors neither overflow nor underflow.
+
+What is said of layers that may be skipped, and of their kinks −b/a, is said of tame numbers. A layer with wilder ones
+is never skipped (`runs`), and the checker decides nothing about a network that has one.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyformer.networks.activations import Array
+
+LEAST_TAME, MOST_TAME = 2.0**-1000, 2.0**1000
+
+
+def tame(x: Array) -> NDArray[np.bool_]:
+    """Entry by entry: exactly 0, or between 2⁻¹⁰⁰⁰ and 2¹⁰⁰⁰ in magnitude. NaN is not."""
+    size = np.abs(x)
+    return np.asarray((size == 0) | ((size >= LEAST_TAME) & (size <= MOST_TAME)))
