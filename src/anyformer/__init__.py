@@ -7,7 +7,7 @@
 """
 
 from anyformer import patterns, targets
-from anyformer.certificates import Certificate, Verdict, check_contextual_map, verify
+from anyformer.certificates import Certificate, Effort, Verdict, check_contextual_map, verify
 from anyformer.construction import plan
 from anyformer.errors import AnyformerError
 from anyformer.model import Model, construct, load
@@ -20,6 +20,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AnyformerError",
     "Certificate",
+    "Effort",
     "Model",
     "Network",
     "Target",

@@ -11,6 +11,7 @@ from anyformer.certificates.bound import TIGHTNESS, ErrorBound, derive_bound
 from anyformer.certificates.certificate import Certificate
 from anyformer.certificates.checker import Verification, verify
 from anyformer.certificates.declaration import Declaration
+from anyformer.certificates.effort import ORDINARY, Effort
 from anyformer.certificates.measured import measure_error
 from anyformer.construction.assemble import Construction, build
 from anyformer.construction.drafts import SOFTMAX
@@ -25,7 +26,6 @@ from anyformer.networks.network import Network
 from anyformer.networks.probability_maps import Weighting
 from anyformer.patterns.description import in_short
 from anyformer.runtime.run import run
-from anyformer.targets.checks import check_target
 from anyformer.targets.target import Target
 
 Progress = Callable[[int, int], None]
@@ -48,9 +48,11 @@ class Model:
         sequences = np.asarray(x, dtype=np.float64)
         return run(self.network, sequences[None])[0] if sequences.ndim == 2 else run(self.network, sequences)
 
-    def verify(self, target: Target | None = None, progress: Progress | None = None) -> Verification:
+    def verify(
+        self, target: Target | None = None, progress: Progress | None = None, effort: Effort = ORDINARY
+    ) -> Verification:
         """Prove the error bound anew, trusting neither the certificate nor the construction."""
-        return verify(self.network, self.certificate, target or self.target, progress)
+        return verify(self.network, self.certificate, target or self.target, progress, effort)
 
     def save(self, folder: str | Path, overwrite: bool = False) -> Path:
         """Write config.json, model.safetensors and certificate.json to a folder, all or nothing."""
@@ -68,13 +70,14 @@ def construct(
     progress: Progress | None = None,
     pattern: Pattern | None = None,
     probability_map: Weighting = SOFTMAX,
+    effort: Effort = ORDINARY,
 ) -> Model:
     """Build a Transformer for a target and prove that its L^p error is at most the tolerance. No training.
 
     Args:
         target: what to approximate, with its domain and symmetry.
         tolerance: the ε of d_p(f, g) <= ε.
-        p: the exponent of the error, 1 <= p < ∞.
+        p: the exponent of the error, 1 <= p <= 64.
         method: how to build; "auto" takes the method with the fewest layers.
         max_layers: refuse to build above this many layers.
         hidden_size: hidden units a layer, at least 4; more of them make shallower networks.
@@ -82,6 +85,7 @@ def construct(
         progress: told (done, of) while the proof is under way.
         pattern: who may look at whom (`anyformer.patterns`); the network is then sparse and has positions.
         probability_map: how scores become weights: softmax, sparsemax or entmax.
+        effort: what the proof may cost; requests that need more are refused before anything is built.
 
     Returns:
         The model, certified; anything that cannot be certified raises instead.
@@ -91,9 +95,8 @@ def construct(
         >>> built.certificate.certified_error <= 0.1
         True
     """
-    limits = Limits(max_layers, hidden_size, pattern, probability_map)
+    limits = Limits(max_layers, hidden_size, pattern, probability_map, effort)
     target = positioned(target, pattern)
-    check_target(target)
     for planned in plans(target, tolerance, p, method, limits):
         construction, bound = _attempt(planned, limits, tightness, progress)
         if bound.upper <= planned.tolerance:
@@ -110,7 +113,7 @@ def _attempt(
     """Build and bound; where the bound misses the tolerance, try again on finer grids, a few times."""
     for attempt in range(ATTEMPTS):
         construction = build(planned)
-        bound = _bound(construction, tightness, progress)
+        bound = _bound(construction, limits, tightness, progress)
         if bound.upper <= planned.tolerance or attempt + 1 == ATTEMPTS:
             break
         try:
@@ -120,10 +123,17 @@ def _attempt(
     return construction, bound
 
 
-def _bound(construction: Construction, tightness: float, progress: Progress | None) -> ErrorBound:
+def _bound(construction: Construction, limits: Limits, tightness: float, progress: Progress | None) -> ErrorBound:
     plan = construction.plan
     return derive_bound(
-        construction.network, plan.target, construction.grid, plan.p, plan.tolerance, tightness, progress=progress
+        construction.network,
+        plan.target,
+        construction.grid,
+        plan.p,
+        plan.tolerance,
+        tightness,
+        progress=progress,
+        effort=limits.effort,
     )
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from anyformer.certificates.cells import Grid, rest_volume
+from anyformer.certificates.effort import ORDINARY, Effort, check_cost, cost_of_proof
 from anyformer.certificates.enclosures import Enclosure, up
 from anyformer.certificates.evidence import Evidence, evidence_for
 from anyformer.certificates.feed_forward import Arithmetic
@@ -56,14 +57,17 @@ def derive_bound(
     tightness: float = TIGHTNESS,
     evidence: Evidence | None = None,
     progress: Callable[[int, int], None] | None = None,
+    effort: Effort = ORDINARY,
 ) -> ErrorBound:
     """Bound the L^p distance of network and target.
 
-    With intervals, cells are refined until the bound is within the tolerance and as tight as asked.
+    With intervals, cells are refined until the bound is within the tolerance and as tight as asked. Raises NotShown
+    where no bound can be derived: for a network that cannot be followed (`gate`) or with too many cells (`effort`).
     """
     if not tightness > 1:
         raise CertificateError(f"the tightness must be above 1; got {tightness!r}")
     check_claim(target, grid, p, tolerance)
+    check_cost(cost_of_proof(grid.cells_per_axis, target.tokens, network.parameter_count), effort)
     check_weights(network)
     evidence = evidence_for(target) if evidence is None else evidence
     # Without positions the network permutes with its input: one order of each cell says it all of g. With a modulus

@@ -4,7 +4,6 @@ Along each coordinate of a token the grid is a list of disjoint intervals, the s
 interval for every entry of the sequence. What lies between the intervals is the *rest*, and its volume is known.
 """
 
-import itertools
 import math
 from dataclasses import dataclass
 from functools import reduce
@@ -44,8 +43,9 @@ class Grid:
 
     @property
     def columns(self) -> NDArray[np.int64]:
-        """All choices of intervals for one token, shape (M, width)."""
-        return np.array(list(itertools.product(*(range(count) for count in self.cells_per_axis))), dtype=np.int64)
+        """All choices of intervals for one token, shape (M, width), the last coordinate running fastest."""
+        numbers = np.arange(math.prod(self.cells_per_axis))
+        return np.stack(np.unravel_index(numbers, self.cells_per_axis), axis=1).astype(np.int64)
 
     def inside(self, domain: Domain) -> bool:
         """Whether every interval lies in the domain."""

@@ -2,6 +2,7 @@
 
 import json
 import math
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,21 @@ SCOPE = (
     "The bound holds for the network in real arithmetic, everywhere. On the cells (all of the domain but rest_volume) "
     "it also holds for its float64 evaluation with the sums of layers in any order, if softmax's exp is within 8 ulps, "
     "1 at 0 and 0 below −746, and if sparsemax and entmax are computed as by anyformer.networks.probability_maps."
+)
+FIELDS = (
+    "format",
+    "kind",
+    "claim",
+    "target",
+    "p",
+    "tolerance",
+    "certified_error",
+    "terms",
+    "measured",
+    "weights_digest",
+    "construction",
+    "assumptions",
+    "grid",
 )
 ASSUMPTIONS = {
     Evidence.UNCONDITIONAL: (
@@ -61,12 +77,17 @@ class Certificate:
         """Whether the error stated is at most the tolerance."""
         return self.certified_error <= self.tolerance
 
+    @property
+    def claim(self) -> str:
+        """The claim in a line."""
+        return f"d_p(f, g) <= {self.certified_error:.6g} in L^{self.p:g}"
+
     def to_json(self) -> dict[str, Any]:
         """A JSON object; floats as hexadecimal strings."""
         return {
             "format": FORMAT,
             "kind": self.kind.value,
-            "claim": f"d_p(f, g) <= {self.certified_error:.6g} in L^{self.p:g}",
+            "claim": self.claim,
             "target": self.target.to_json(),
             "p": self.p.hex(),
             "tolerance": self.tolerance.hex(),
@@ -97,8 +118,10 @@ def certificate_from_json(text: str) -> Certificate:
     reader = _Reader(data)
     if reader.text("format") != FORMAT:
         raise CertificateError(f"the certificate's format must be {FORMAT!r}; got {reader.text('format')!r}")
+    reader.check_names(FIELDS)
     terms, measured = reader.inner("terms"), reader.inner("measured")
-    return Certificate(
+    measured.check_names(("error", "low", "high", "samples"))
+    read = Certificate(
         kind=_kind(reader.text("kind")),
         target=Declaration.from_json(reader.field("target", dict)),
         p=reader.number("p"),
@@ -112,6 +135,18 @@ def certificate_from_json(text: str) -> Certificate:
         ),
         construction=reader.field("construction", dict),
     )
+    _check_words(reader, read)
+    return read
+
+
+def _check_words(reader: "_Reader", certificate: Certificate) -> None:
+    """Sentences follow from the numbers and the kind; others would mislead whoever reads them."""
+    for name, said in (("claim", certificate.claim), ("assumptions", list(ASSUMPTIONS[certificate.kind]))):
+        if reader.field(name, type(said)) != said:
+            raise CertificateError(
+                f"the certificate's field {name} must say what follows from its other fields: {said!r}; it says "
+                f"something else. Build the model again, or verify it with the version that wrote it."
+            )
 
 
 def _kind(text: str) -> Evidence:
@@ -144,6 +179,15 @@ class _Reader:
             got = "nothing" if name not in self.data else type(value).__name__
             raise CertificateError(f"the certificate's field {self.path}{name} must be a {kind.__name__}; got {got}")
         return value
+
+    def check_names(self, known: tuple[str, ...]) -> None:
+        # What is not understood cannot be checked, and may mislead whoever reads it.
+        for name in self.data:
+            if name not in known:
+                raise CertificateError(
+                    f"the certificate's field {self.path}{reprlib.repr(name)} must not be there, the fields are "
+                    f"{', '.join(known)}. Remove it."
+                )
 
     def text(self, name: str) -> str:
         return str(self.field(name, str))

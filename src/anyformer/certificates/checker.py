@@ -1,23 +1,24 @@
 """The independent checker: proved, refuted or undecided, from the weights, the target and the cells alone."""
 
 import enum
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from anyformer.certificates.bound import TIGHTNESS, ErrorBound, derive_bound
 from anyformer.certificates.certificate import Certificate
+from anyformer.certificates.claim import Claim
+from anyformer.certificates.declaration import Declaration
+from anyformer.certificates.effort import ORDINARY, Effort, check_cost, cost_of_proof
 from anyformer.certificates.evidence import Evidence
+from anyformer.certificates.gate import NotShown
+from anyformer.certificates.powers import check_exponent
+from anyformer.certificates.statements import misstatement
 from anyformer.errors import CertificateError, TargetError
 from anyformer.intervals import IntervalError
 from anyformer.networks.activations import Array
-from anyformer.networks.digest import digest
 from anyformer.networks.network import Network
 from anyformer.targets.checks import check_target
 from anyformer.targets.target import Target
-
-# The checker is deterministic, but another NumPy may round the last bits of a power or an exponential differently.
-AGREEMENT = 1e-9
 
 
 class Verdict(enum.Enum):
@@ -30,8 +31,9 @@ class Verdict(enum.Enum):
 
 @dataclass(frozen=True, eq=False)
 class Verification:
-    """A verdict with its reason, the bound derived, and for a refutation the input where it shows most."""
+    """A verdict and what it is about, its reason, the bound derived, and for a refutation where it shows most."""
 
+    claim: Claim
     verdict: Verdict
     reason: str
     bound: ErrorBound | None
@@ -43,6 +45,7 @@ def verify(
     certificate: Certificate,
     target: Target | None = None,
     progress: Callable[[int, int], None] | None = None,
+    effort: Effort = ORDINARY,
 ) -> Verification:
     """Check a certificate against a network, deriving the bound anew.
 
@@ -51,6 +54,7 @@ def verify(
         certificate: what is claimed of them.
         target: the function, if it is not a ready-made one.
         progress: told (done, of) while it works.
+        effort: what the proof may cost; a claim that needs more is undecided, at once.
 
     Returns:
         The verdict. `PROVED` only if the bound derived from these very weights is within the tolerance and within
@@ -58,11 +62,12 @@ def verify(
     """
     target = certificate.target.target() if target is None else target
     _check_fit(network, certificate, target)
+    claim = Claim(
+        Declaration.of(target), certificate.p, certificate.tolerance, certificate.kind, certificate.weights_digest
+    )
     try:
+        check_cost(cost_of_proof(certificate.grid.cells_per_axis, target.tokens, network.parameter_count), effort)
         check_target(target)
-    except TargetError as error:
-        return Verification(Verdict.REFUTED, f"the target is not what was declared: {error}", None)
-    try:
         bound = derive_bound(
             network,
             target,
@@ -72,10 +77,15 @@ def verify(
             tightness=_stated_tightness(certificate),
             evidence=certificate.kind,
             progress=progress,
+            effort=effort,
         )
+    except TargetError as error:
+        return Verification(claim, Verdict.REFUTED, f"the target is not what was declared: {error}", None)
+    except NotShown as error:
+        return Verification(claim, Verdict.UNDECIDED, str(error), None)
     except IntervalError as error:
-        return Verification(Verdict.UNDECIDED, f"the target cannot be run on intervals: {error}", None)
-    return _judge(network, certificate, bound)
+        return Verification(claim, Verdict.UNDECIDED, f"the target cannot be run on intervals: {error}", None)
+    return _judged(network, certificate, target, claim, bound)
 
 
 def _stated_tightness(certificate: Certificate) -> float:
@@ -86,6 +96,8 @@ def _stated_tightness(certificate: Certificate) -> float:
 
 def _check_fit(network: Network, certificate: Certificate, target: Target) -> None:
     """Raise where the parts do not even speak of the same thing."""
+    if not network.stages:
+        raise CertificateError("a network must have at least one stage to be certified; this one has none")
     if not network.is_soft:
         raise CertificateError("only softmax and ReLU networks can be certified; this one has hard stages")
     claimed = certificate.target
@@ -97,45 +109,29 @@ def _check_fit(network: Network, certificate: Certificate, target: Target) -> No
     if len(set(sizes.values())) != 1:
         listed = ", ".join(f"{name} {size}" for name, size in sizes.items())
         raise CertificateError(f"network, certificate and target must have the same (tokens, width); got {listed}")
-    if not certificate.p >= 1 or not certificate.tolerance > 0:
-        raise CertificateError(
-            f"p must be at least 1 and the tolerance positive; got p = {certificate.p!r} and "
-            f"tolerance = {certificate.tolerance!r}"
-        )
+    check_exponent(certificate.p)
+    if not certificate.tolerance > 0:
+        raise CertificateError(f"the tolerance must be positive; got {certificate.tolerance!r}")
     if certificate.kind is Evidence.MODULUS and target.modulus is None:
         raise CertificateError("the certificate rests on a modulus, but none is declared for the target")
     if len(certificate.grid.lows) != target.width or not certificate.grid.inside(target.domain):
         raise CertificateError("the certificate's grid must have one row per coordinate of a token, inside the domain")
 
 
-def _judge(network: Network, certificate: Certificate, bound: ErrorBound) -> Verification:
+def _judged(
+    network: Network, certificate: Certificate, target: Target, claim: Claim, bound: ErrorBound
+) -> Verification:
     tolerance = certificate.tolerance
     if bound.lower > tolerance:
         reason = f"the error is at least {bound.lower:.6g}, the tolerance is {tolerance:.6g}"
-        return Verification(Verdict.REFUTED, reason, bound, bound.worst_input)
+        return Verification(claim, Verdict.REFUTED, reason, bound, bound.worst_input)
     if not bound.vanishes_outside:
-        return Verification(Verdict.UNDECIDED, "the network was not seen to vanish outside the support", bound)
+        return Verification(claim, Verdict.UNDECIDED, "the network was not seen to vanish outside the support", bound)
     if not bound.upper <= tolerance:
         reason = f"the bound derived is {bound.upper:.6g}, the tolerance is {tolerance:.6g}"
-        return Verification(Verdict.UNDECIDED, reason, bound)
-    mistake = _misstatement(network, certificate, bound)
+        return Verification(claim, Verdict.UNDECIDED, reason, bound)
+    mistake = misstatement(network, certificate, target, bound)
     if mistake:
-        return Verification(Verdict.UNDECIDED, mistake, bound)
+        return Verification(claim, Verdict.UNDECIDED, mistake, bound)
     reason = f"the error is at most {bound.upper:.6g}, the tolerance is {tolerance:.6g}"
-    return Verification(Verdict.PROVED, reason, bound)
-
-
-def _misstatement(network: Network, certificate: Certificate, bound: ErrorBound) -> str | None:
-    """Something the certificate states that does not follow, if there is any."""
-    if certificate.weights_digest != digest(network):
-        return "the certificate was issued for other weights: its digest is not that of this network"
-    stated = {"certified_error": certificate.certified_error, **certificate.terms}
-    derived = {"certified_error": bound.upper, **bound.terms}
-    for name, value in derived.items():
-        if name not in stated:
-            return f"the certificate does not state the term {name}"
-        if not value <= stated[name] * (1 + AGREEMENT) + math.ulp(0.0):
-            return f"the certificate states {name} = {stated[name]:.6g}, but only {value:.6g} can be derived"
-    if not certificate.is_within_tolerance:
-        return f"the certificate itself states an error of {certificate.certified_error:.6g}, above its tolerance"
-    return None
+    return Verification(claim, Verdict.PROVED, reason, bound)

@@ -23,7 +23,6 @@ from anyformer.networks.activations import Array
 from anyformer.networks.layers import FeedForwardStage
 from anyformer.networks.runs import Layers, Run, runs
 
-
 # Numbers from here on have all their bits, and so have a 2⁵³rd of them.
 NORMAL = 2.0**-960
 

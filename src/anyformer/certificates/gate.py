@@ -89,7 +89,7 @@ def check_attention(layer: AttentionLayer, x: Enclosure, where: str) -> None:
         # NumPy's maximum, unlike Python's, is NaN if anything is.
         most = np.max([(queries * keys).sum(axis=-1).max(), outputs.max(), sums])
     if not most < FINITE:
-        raise NotShown(f"{where} may overflow in float64: its scores or outputs reach {most:.3g}")
+        raise NotShown(f"{where} may overflow in float64: its scores or outputs reach {_known(most)}")
 
 
 def _sizes_of_feed_forward(stage: FeedForwardStage, size: float) -> Array:
@@ -97,18 +97,23 @@ def _sizes_of_feed_forward(stage: FeedForwardStage, size: float) -> Array:
     with np.errstate(over="ignore", invalid="ignore"):
         hidden = np.abs(stage.W_1).sum(axis=2) * size + np.abs(stage.b_1)
         moves = (np.abs(stage.W_2) * hidden[:, None, :]).sum(axis=2) + np.abs(stage.b_2)
-        return np.maximum(hidden.max(axis=1, initial=0.0), moves.max(axis=1, initial=0.0) + size)
+        return np.asarray(np.maximum(hidden.max(axis=1, initial=0.0), moves.max(axis=1, initial=0.0) + size))
 
 
 def _check_finite(stage: Stage, sizes: Array) -> None:
     fine = sizes < FINITE
     if not fine.all():
         layer = int((~fine).argmax())
-        raise NotShown(f"{place(stage, layer)} may overflow in float64: it computes numbers up to {sizes[layer]:.3g}")
+        raise NotShown(
+            f"{place(stage, layer)} may overflow in float64: it computes numbers up to {_known(sizes[layer])}"
+        )
+
+
+def _known(size: float) -> str:
+    return f"{size:.3g}" if np.isfinite(size) else "any size, for all that is known"
 
 
 def place(stage: Stage, layer: int) -> str:
     """A layer, as a reader finds it."""
     kind = "attention" if isinstance(stage, AttentionStage) else "feed-forward"
     return f"{kind} layer {layer} of the stage {stage.name!r}"
-

@@ -10,7 +10,6 @@ How finely a cell is cut depends on the cell and a *threshold* alone: until what
 the threshold per box. `refinement` chooses the threshold.
 """
 
-import itertools
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -61,19 +60,36 @@ def _integrals(job: Job, chunk: tuple[int, int]) -> "CellIntegrals":
 
 
 def in_every_order(choice: Integers, outputs: Enclosure, up_to_order: bool) -> OrderedCells:
-    """Rearrange cells that were followed up to the order of their tokens; the outputs move along."""
+    """Rearrange cells that were followed up to the order of their tokens, each once; the outputs move along."""
     out = outputs.folded()
     if not up_to_order:
         return OrderedCells(choice, out.low, out.high)
-    tokens = choice.shape[1]
-    orders = np.array(list(itertools.permutations(range(tokens))))
-    every = choice[:, orders].reshape(-1, *choice.shape[1:])
-    flat = every.reshape(len(every), -1)
-    _, first = np.unique(
-        np.column_stack([np.repeat(np.arange(len(choice)), len(orders)), flat]), axis=0, return_index=True
-    )
-    low, high = (end[:, orders].reshape(every.shape)[first] for end in (out.low, out.high))
-    return OrderedCells(every[first], low, high)
+    # Tokens that share a cell are neighbours here, and exchanging them gives the same cell.
+    repeats, kind = np.unique((choice[:, 1:] == choice[:, :-1]).all(axis=2), axis=0, return_inverse=True)
+    parts = []
+    for k, pattern in enumerate(repeats):
+        places = distinct_orders(tuple(pattern.tolist()))
+        some = kind.ravel() == k
+        parts.append([array[some][:, places].reshape(-1, *choice.shape[1:]) for array in (choice, out.low, out.high)])
+    return OrderedCells(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
+@lru_cache(maxsize=64)
+def distinct_orders(repeats: tuple[bool, ...]) -> Integers:
+    """All orders of a row in which entry i + 1 equals entry i where `repeats[i]` says so, without doing one twice.
+
+    Rows of places in the given row; equal entries stay in their order. There are n!/Π (length of each run)! of them.
+    """
+    run_of = np.cumsum([0, *(not same for same in repeats)])
+    lengths = np.bincount(run_of)
+    starts = np.cumsum(lengths) - lengths
+    orders, used = np.zeros((1, 0), dtype=np.int64), np.zeros((1, len(lengths)), dtype=np.int64)
+    for _ in run_of:
+        row, run = np.nonzero(used < lengths)
+        orders = np.column_stack([orders[row], starts[run] + used[row, run]])
+        used = used[row]
+        used[np.arange(len(run)), run] += 1
+    return orders
 
 
 class CellIntegrals:

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from anyformer.certificates.cells import CellBatch, Grid, cells_between, count_cells
+from anyformer.certificates.effort import CHUNK_BYTES, cell_bytes
 from anyformer.certificates.enclosures import Enclosure
 from anyformer.certificates.propagate import before_mixing, propagate, propagate_stages
 from anyformer.networks.activations import Array
@@ -41,8 +42,10 @@ class Job:
 
     def chunks(self) -> list[tuple[int, int]]:
         """All cells by their numbers, as ranges."""
-        orders = math.factorial(self.target.tokens) if self.up_to_order else 1
-        size = max(1, min(max(-(-self.count // CHUNKS), LEAST // orders), MOST // orders))
+        tokens, width = self.target.tokens, self.target.width
+        orders = math.factorial(tokens) if self.up_to_order else 1
+        most = min(MOST, max(1, CHUNK_BYTES // cell_bytes(tokens, width)))
+        size = max(1, min(max(-(-self.count // CHUNKS), LEAST // orders), most // orders))
         return [(start, min(start + size, self.count)) for start in range(0, self.count, size)]
 
     def followed(self, chunk: tuple[int, int]) -> tuple[CellBatch, Enclosure, Enclosure]:

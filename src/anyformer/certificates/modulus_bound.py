@@ -66,4 +66,4 @@ def summed(volume: Array, powers: Array) -> Array:
 def _surely(outputs: Enclosure, f: Array, doubt: Array, unit: float, p: float) -> Array:
     """By the reverse triangle inequality: where g is surely far from f(c), the error is surely large."""
     gap = np.maximum(np.maximum(outputs.low - f, f - outputs.high) - outputs.slack - doubt, 0.0)
-    return power_below(gap, unit, p).sum(axis=(1, 2))
+    return np.asarray(power_below(gap, unit, p).sum(axis=(1, 2)))

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from anyformer.certificates.powers import MOST_P
 from anyformer.cli.failures import CHECK_FAILED, UsageError
 from anyformer.cli.output import Json, at_work, emit
-from anyformer.cli.request import Request, map_of, pattern_of, takes_request, target_of
+from anyformer.cli.request import Request, effort_for, map_of, pattern_of, takes_request, target_of
 from anyformer.cli.workforce import workforce
 from anyformer.construction.select import AUTO, METHODS
 from anyformer.pictures import SUFFIXES, require_matplotlib
@@ -44,6 +45,7 @@ def compare(request: Request, patience: Patience = 120.0, json: Json = False) ->
             progress,
             pattern_of(request),
             map_of(request),
+            effort_for(request),
         )
     about = (target, request.epsilon, request.p, rows)
     emit(json, comparison_data(*about), comparison_view(*about))
@@ -103,6 +105,7 @@ def _asked(request: Request, patience: float) -> "Asked":
         patience,
         pattern_of(request),
         map_of(request),
+        effort_for(request),
     )
 
 
@@ -113,8 +116,8 @@ def _finish(has_any: bool) -> None:
 
 def _check_shared(request: Request, patience: float) -> None:
     """What no method could do is a mistake in the request, not a refusal of a method."""
-    if not (math.isfinite(request.p) and request.p >= 1):
-        raise UsageError(f"--p must be at least 1 and finite; got {request.p!r}.")
+    if not 1 <= request.p <= MOST_P:
+        raise UsageError(f"--p must be at least 1 and at most {MOST_P:g}; got {request.p!r}.")
     if request.method not in (AUTO, *METHODS):
         raise UsageError(f"--method must be one of {AUTO}, {', '.join(METHODS)}; got {request.method!r}.")
     if request.hidden_size < 4:

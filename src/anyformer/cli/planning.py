@@ -9,7 +9,7 @@ import typer
 
 from anyformer.cli.failures import UsageError
 from anyformer.cli.output import Json, at_work, emit
-from anyformer.cli.request import Request, map_of, pattern_of, takes_request, target_of
+from anyformer.cli.request import Request, effort_for, map_of, pattern_of, takes_request, target_of
 from anyformer.cli.workforce import workforce
 from anyformer.exports.layout import FILES
 
@@ -28,12 +28,10 @@ def plan(request: Request, json: Json = False) -> None:
     from anyformer.construction.select import plan as plan_construction
     from anyformer.construction.select import positioned
     from anyformer.reports.plans import plan_data, plan_view
-    from anyformer.targets import check_target
 
     with workforce(request.workers, request.dask), at_work("planning"):
         pattern = pattern_of(request)
         target = positioned(target_of(request), pattern)
-        check_target(target)
         made = plan_construction(
             target,
             request.epsilon,
@@ -43,6 +41,7 @@ def plan(request: Request, json: Json = False) -> None:
             request.hidden_size,
             pattern,
             map_of(request),
+            effort_for(request),
         )
     emit(json, plan_data(made), plan_view(made))
 
@@ -76,6 +75,7 @@ def build(
             progress,
             pattern_of(request),
             map_of(request),
+            effort_for(request),
         )
     seconds = time.perf_counter() - start
     place = None if output is None else str(model.save(output, overwrite=overwrite))

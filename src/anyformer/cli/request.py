@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from anyformer.certificates.bound import TIGHTNESS
+from anyformer.certificates.effort import ORDINARY, Effort
+from anyformer.cli.effort import GIGABYTE, MaxCells, MaxMemory, effort_of
 from anyformer.cli.failures import UsageError
 from anyformer.cli.numbers import number_of, numbers_of
 from anyformer.cli.workforce import Dask, Workers
@@ -42,7 +44,7 @@ class Request:
         ),
     ]
     epsilon: Annotated[float, typer.Option(help="The error to stay below, in L^p over the domain.")]
-    p: Annotated[float, typer.Option("--p", help="The exponent of the error, at least 1.")] = 2.0
+    p: Annotated[float, typer.Option("--p", help="The exponent of the error, from 1 to 64.")] = 2.0
     tokens: Annotated[int, typer.Option(help="The length of the sequences.")] = 2
     width: Annotated[int, typer.Option(help="Numbers per token.")] = 1
     positions: Annotated[
@@ -56,6 +58,8 @@ class Request:
         float, typer.Option(help="Refine the proof until its bound is this close to the truth: 1.1 takes time.")
     ] = TIGHTNESS
     max_layers: Annotated[int, typer.Option(help="Refuse to build more layers than this.")] = MAX_LAYERS
+    max_cells: MaxCells = ORDINARY.cells
+    max_memory: MaxMemory = ORDINARY.memory / GIGABYTE
     pattern: Annotated[
         str | None,
         typer.Option(
@@ -110,6 +114,11 @@ def target_of(request: Request) -> Target:
     """The target a request names, equivariant unless it asks for positions."""
     chosen = _own(request) if ":" in request.target else _ready_made(request)
     return replace(chosen, symmetry=Symmetry.NONE if request.positions else Symmetry.EQUIVARIANT)
+
+
+def effort_for(request: Request) -> Effort:
+    """What the proof may cost."""
+    return effort_of(request.max_cells, request.max_memory)
 
 
 def pattern_of(request: Request) -> PatternFamily | None:

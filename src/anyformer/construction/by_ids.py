@@ -16,7 +16,7 @@ from anyformer.construction.averages import all_sequences, id_count
 from anyformer.construction.drafts import Draft, power_of_two_above
 from anyformer.construction.growth import error_of_tables, growing_counts
 from anyformer.construction.lattice import Integers, Lattice
-from anyformer.construction.limits import FLOAT_BITS, Limits, refusal, shortage
+from anyformer.construction.limits import FLOAT_BITS, Limits, refusal, shortage, too_much_to_prove
 from anyformer.construction.methods import Method
 from anyformer.construction.plans import ErrorSplit, Plan, PlannedStage
 from anyformer.construction.quantise import mark_outside, quantise, to_grid
@@ -112,6 +112,12 @@ def plan(way: Way, target: Target, tolerance: float, p: float, limits: Limits) -
     for counts in growing_counts(target, p, goal):
         if id_count(way.lattice(target, counts, limits)) > limits.max_layers * _slots(way, limits):
             raise _too_long(way, target, tolerance, p, counts, limits)
+        if excess := too_much_to_prove(way.lattice(target, counts, limits), limits):
+            raise PlanError(
+                f"{target.name} on {target.tokens} tokens of width {target.width} with error {tolerance:g} in L^{p:g} "
+                f"cannot be proved by {way.name}: {excess}.\nWhat would fit:\n"
+                f"  - a larger tolerance, fewer tokens, or a higher limit (--max-cells, --max-memory)."
+            )
     assert counts is not None
     return _checked(way, target, tolerance, p, counts, limits)
 

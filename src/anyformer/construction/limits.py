@@ -4,7 +4,9 @@ import math
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from anyformer.certificates.effort import Effort, TooMuch, check_cost, cost_of_proof
 from anyformer.construction.budget import narrowest_ramp
+from anyformer.construction.lattice import Lattice
 from anyformer.construction.plans import Plan
 from anyformer.errors import PlanError
 from anyformer.networks.probability_maps import Softmax, Weighting
@@ -19,16 +21,19 @@ MAX_LAYERS = 2_000_000
 
 @dataclass(frozen=True)
 class Limits:
-    """What may be used: layers, hidden units a layer, who may look at whom, and how scores become weights."""
+    """What may be used: layers, hidden units a layer, who may look at whom, how scores become weights, work for a proof."""
 
     max_layers: int = MAX_LAYERS
     hidden_size: int = 4
     pattern: Pattern | None = None
     weighting: Weighting = field(default_factory=Softmax)
+    effort: Effort = field(default_factory=Effort)
 
 
 def shortage(plan: Plan, limits: Limits) -> str | None:
     """What a plan needs that is not there, if anything."""
+    if excess := too_much_to_prove(plan.lattice, limits):
+        return excess
     if plan.layers > limits.max_layers:
         return f"{plan.layers:,} layers where {limits.max_layers:,} are allowed"
     if plan.id_bits > FLOAT_BITS or plan.output_bound < 2 * plan.output_quantum:
@@ -39,6 +44,15 @@ def shortage(plan: Plan, limits: Limits) -> str | None:
             f"ramps of width {plan.ramp:.1e} between cells, where float64 keeps sums exact down to {narrowest:.1e} "
             f"(the tolerance to the power p = {plan.p:g} is that small)"
         )
+    return None
+
+
+def too_much_to_prove(lattice: Lattice, limits: Limits) -> str | None:
+    """What a proof over this grid would cost beyond what it may, if anything."""
+    try:
+        check_cost(cost_of_proof(lattice.counts, lattice.tokens), limits.effort)
+    except TooMuch as excess:
+        return str(excess)
     return None
 
 
@@ -58,7 +72,7 @@ def refusal(plan: Plan, why: str, best: Plan | None, layers_with_fewer_tokens: i
         lines.append(
             f"  - {lattice.tokens - 1} tokens: about {layers_with_fewer_tokens:,} layers at the same cell width;"
         )
-    lines.append("  - another method (--method), a higher limit on the layers (--max-layers) or more hidden units.")
+    lines.append("  - another method (--method), a higher limit (--max-layers, --max-cells) or more hidden units.")
     return PlanError("\n".join(lines))
 
 

@@ -3,6 +3,8 @@
 import math
 from dataclasses import replace
 
+from anyformer.certificates.effort import ORDINARY, Effort
+from anyformer.certificates.powers import MOST_P
 from anyformer.construction import averaging, faithful, sparse_averaging, sparse_shift
 from anyformer.construction.drafts import SOFTMAX
 from anyformer.construction.limits import MAX_LAYERS, Limits, Pattern
@@ -10,6 +12,7 @@ from anyformer.construction.methods import Method
 from anyformer.construction.plans import Plan
 from anyformer.errors import PlanError
 from anyformer.networks.probability_maps import Hardmax, Weighting
+from anyformer.targets.checks import check_target
 from anyformer.targets.domains import CompactSupport
 from anyformer.targets.target import Symmetry, Target
 
@@ -34,29 +37,32 @@ def plan(
     hidden_size: int = 4,
     pattern: Pattern | None = None,
     probability_map: Weighting = SOFTMAX,
+    effort: Effort = ORDINARY,
 ) -> Plan:
     """Decide every size of the construction without building it; refuse what would not fit.
 
     Args:
         target: what to approximate.
         tolerance: the ε of d_p(f, g) <= ε.
-        p: the exponent of the error, 1 <= p < ∞.
+        p: the exponent of the error, 1 <= p <= 64.
         method: how to build, a key of `METHODS`; "auto" takes the one with the fewest layers.
         max_layers: refuse above this many layers.
         hidden_size: hidden units a layer, at least 4; more of them make shallower networks.
         pattern: who may look at whom; the network is then sparse and has positions.
         probability_map: how scores become weights: softmax, sparsemax or entmax.
+        effort: what the proof may cost; more is refused.
 
     Example:
         >>> plan(targets.mean_scale(tokens=2), tolerance=0.2).layers
     """
-    return plans(target, tolerance, p, method, Limits(max_layers, hidden_size, pattern, probability_map))[0]
+    return plans(target, tolerance, p, method, Limits(max_layers, hidden_size, pattern, probability_map, effort))[0]
 
 
 def plans(target: Target, tolerance: float, p: float, method: str, limits: Limits) -> list[Plan]:
     """The plans of all methods asked for that fit, the one with the fewest layers first; a refusal if there is none."""
     tolerance, p, target = float(tolerance), float(p), positioned(target, limits.pattern)
     _check_request(target, tolerance, p, method, limits)
+    check_target(target)
     found, refusals = [], []
     for name in methods_for(limits.pattern) if method == AUTO else [method]:
         try:
@@ -81,8 +87,8 @@ def positioned(target: Target, pattern: Pattern | None) -> Target:
 def _check_request(target: Target, tolerance: float, p: float, method: str, limits: Limits) -> None:
     if not (math.isfinite(tolerance) and tolerance > 0):
         raise PlanError(f"the tolerance must be positive and finite; got {tolerance!r}")
-    if not (math.isfinite(p) and p >= 1):
-        raise PlanError(f"p must satisfy 1 <= p < infinity; got {p!r}")
+    if not 1 <= p <= MOST_P:
+        raise PlanError(f"p must be at least 1 and at most {MOST_P:g}; got {p!r}")
     if method not in (AUTO, *METHODS):
         raise PlanError(f"the method must be one of {AUTO}, {', '.join(METHODS)}; got {method!r}")
     if method != AUTO and method not in methods_for(limits.pattern):
@@ -92,6 +98,11 @@ def _check_request(target: Target, tolerance: float, p: float, method: str, limi
         raise PlanError(f"a layer needs at least 4 hidden units; got {limits.hidden_size}")
     if isinstance(limits.weighting, Hardmax):
         raise PlanError("hardmax is no part of a real Transformer; take softmax, sparsemax or entmax")
+    if target.tokens > math.log2(limits.effort.cells):
+        raise PlanError(
+            f"a table of {target.tokens} tokens has 2^{target.tokens} cells even with two for each token, and a proof may "
+            f"visit {limits.effort.cells:,}. Ask for fewer tokens, or allow more (--max-cells, effort=…)."
+        )
     if target.symmetry is Symmetry.NONE and isinstance(target.domain, CompactSupport):
         raise PlanError(
             "a function with compact support cannot be approximated over all sequences by a network with positions: "

@@ -1,5 +1,7 @@
 """The piecewise-constant table a network is to be: what value each cell gets, and how far the target is from it."""
 
+import itertools
+
 import numpy as np
 
 from anyformer.construction.lattice import Integers, Lattice
@@ -41,8 +43,8 @@ def _values(shared: tuple[Target, Lattice, int], sequences: Integers) -> Array:
     target, lattice, points = shared
     entries = lattice.tokens * lattice.width
     nodes, weights = np.polynomial.legendre.leggauss(points)
-    offsets = np.stack(np.meshgrid(*[nodes] * entries, indexing="ij"), axis=-1).reshape(-1, entries)
-    mass = np.prod(np.stack(np.meshgrid(*[weights / 2] * entries, indexing="ij"), axis=-1).reshape(-1, entries), axis=1)
+    offsets = np.array(list(itertools.product(nodes, repeat=entries)))
+    mass = np.prod(list(itertools.product(weights / 2, repeat=entries)), axis=1)
     shifts = offsets.reshape(-1, lattice.tokens, lattice.width) * (lattice.cell_sides / 2)
     spots = lattice.centres(sequences)[:, None] + shifts
     at = target(spots.reshape(-1, lattice.tokens, lattice.width)).reshape(spots.shape)

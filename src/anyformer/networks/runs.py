@@ -9,9 +9,9 @@ of it is derived from the weights.
 Why a skipped layer is asleep. Let a unit have W_1 = a·w, up to rounding, and the bias b; say a > 0. Its ceiling is
 −b/a, less CAUTION·|b/a| and less 2⁻¹⁰⁶⁰/min(a, 1). The reading of w·x is at least w·x + CAUTION·Σ|wᵢxᵢ|/2, but for
 products that underflow, 2⁻¹⁰⁷⁴ each. If it is at most the ceiling, then a·(w·x) + b is at most
-−a·CAUTION·(|b/a| + Σ|wᵢxᵢ|)/2 − 2⁻¹⁰⁶¹. All roundings, of W_1, of the reading and of a program that computes W_1·x + b in
-any order, fused or not, are together at most 2⁻⁴⁸·(|b| + a·Σ|wᵢxᵢ|), or 2⁻¹⁰⁷⁴ for each product that underflows. So the
-unit is not positive, in real arithmetic and in float64. The argument needs numbers that are *tame* (`magnitudes`).
+−a·CAUTION·(|b/a| + Σ|wᵢxᵢ|)/2 − 2⁻¹⁰⁶¹. All roundings, of W_1, of the reading and of a program that computes W_1·x + b
+in any order, fused or not, are together at most 2⁻⁴⁸·(|b| + a·Σ|wᵢxᵢ|), or 2⁻¹⁰⁷⁴ for each product that underflows. So
+the unit is not positive, in real arithmetic and in float64. All this needs numbers that are *tame* (`magnitudes`).
 
 Nothing here is guessed: a layer whose weights or thresholds are not tame counts as awake, and so does NaN.
 """
@@ -164,7 +164,7 @@ class _Units:
 
 def wild_layers(stage: FeedForwardStage) -> NDArray[np.bool_]:
     """Layers that read with numbers that are not tame, or whose thresholds would not be."""
-    is_plain = tame(stage.W_1).all(axis=(1, 2)) & tame(stage.b_1).all(axis=1)
+    is_plain = np.asarray(tame(stage.W_1).all(axis=(1, 2)) & tame(stage.b_1).all(axis=1))
     W_1 = np.where(is_plain[:, None, None], stage.W_1, 0.0)
     b_1 = np.where(is_plain[:, None], stage.b_1, 0.0)
     largest = np.abs(W_1).max(axis=2)
@@ -172,7 +172,7 @@ def wild_layers(stage: FeedForwardStage) -> NDArray[np.bool_]:
         thresholds = np.where(largest == 0, 0.0, b_1 / np.where(largest == 0, 1.0, largest))
         # Coordinates beside the largest of the layer, which scales its direction.
         shares = W_1 / np.where(largest == 0, 1.0, largest).max(axis=1)[:, None, None]
-        lost = ((shares == 0) & (W_1 != 0)) | ~tame(shares)
+        lost = np.asarray(((shares == 0) & (W_1 != 0)) | ~tame(shares))
     return np.asarray(~is_plain | ~tame(thresholds).all(axis=1) | lost.any(axis=(1, 2)))
 
 

@@ -4,13 +4,14 @@ import dataclasses
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import Group, RenderableType
 
 from anyformer.certificates.bound import TIGHTNESS
 from anyformer.certificates.checker import Verdict
+from anyformer.certificates.effort import ORDINARY, Effort
 from anyformer.construction.drafts import SOFTMAX
 from anyformer.construction.limits import MAX_LAYERS, Pattern
 from anyformer.construction.plans import Plan
@@ -42,6 +43,7 @@ class Asked:
     pattern: Pattern | None = None
     """What the sparse methods use; the dense ones do without."""
     probability_map: Weighting = SOFTMAX
+    effort: Effort = field(default_factory=Effort)
 
     def pattern_for(self, method: str) -> Pattern | None:
         """The pattern, if the method takes one."""
@@ -73,6 +75,7 @@ def attempt(asked: Asked, tolerance: float, method: str = AUTO, progress: Progre
             asked.hidden_size,
             pattern,
             asked.probability_map,
+            asked.effort,
         )
         if planned.expected_seconds > asked.patience:
             wait = f"not built: about {duration(planned.expected_seconds)} expected"
@@ -89,6 +92,7 @@ def attempt(asked: Asked, tolerance: float, method: str = AUTO, progress: Progre
             progress,
             pattern,
             asked.probability_map,
+            asked.effort,
         )
     except (PlanError, CertificateError) as error:
         return Attempt(method, refused=str(error))
@@ -138,13 +142,14 @@ def compare(
     progress: Progress | None = None,
     pattern: Pattern | None = None,
     probability_map: Weighting = SOFTMAX,
+    effort: Effort = ORDINARY,
 ) -> tuple[ComparisonRow, ...]:
     """Build a target with every method, prove each network and verify it anew.
 
     Args:
         target: what to approximate.
         tolerance: the ε of d_p(f, g) <= ε.
-        p: the exponent of the error, 1 <= p < ∞.
+        p: the exponent of the error, 1 <= p <= 64.
         methods: names of methods, keys of `METHODS`; all that apply if none are named.
         max_layers: refuse to build above this many layers.
         hidden_size: hidden units a layer, at least 4.
@@ -153,6 +158,7 @@ def compare(
         progress: told (done, of) while a proof is under way.
         pattern: who may look at whom, for the sparse methods.
         probability_map: how scores become weights.
+        effort: what a proof may cost.
 
     Returns:
         A row per method, in the order asked for.
@@ -161,7 +167,7 @@ def compare(
         `[row.layers for row in compare(targets.mean_scale(tokens=2), tolerance=0.3)]`
     """
     check_target(target)
-    asked = Asked(target, p, max_layers, hidden_size, tightness, patience, pattern, probability_map)
+    asked = Asked(target, p, max_layers, hidden_size, tightness, patience, pattern, probability_map, effort)
     if methods is None:
         methods = methods_for(None) + (methods_for(pattern) if pattern is not None else [])
     return tuple(_row(attempt(asked, tolerance, method, progress), progress) for method in methods)

@@ -7,9 +7,7 @@ from rich.text import Text
 
 from anyformer.certificates.certificate import ASSUMPTIONS, Certificate
 from anyformer.certificates.checker import Verdict, Verification
-from anyformer.reports.plans import asked
-from anyformer.reports.terminal import error_size, facts, heading, number, numbers, table
-from anyformer.targets.target import Symmetry
+from anyformer.reports.terminal import error_size, facts, heading, numbers, table
 
 STYLES = {Verdict.PROVED: "bold green", Verdict.REFUTED: "bold red", Verdict.UNDECIDED: "bold yellow"}
 
@@ -34,32 +32,31 @@ def verification_data(result: Verification, certificate: Certificate) -> dict[st
         "target": certificate.target.name,
         "p": certificate.p,
         "epsilon": certificate.tolerance,
+        "kind": certificate.kind.value,
+        "claim": result.claim.to_json(),
         "derived": derived,
         "stated": {"certified_error": certificate.certified_error, "terms": dict(certificate.terms)},
         "measured_error": measured.error,
         "measured_interval": [measured.low, measured.high],
         "witness": None if result.witness is None else result.witness.tolist(),
-        "kind": certificate.kind.value,
         "assumptions": list(ASSUMPTIONS[certificate.kind]),
     }
 
 
 def verification_view(result: Verification, certificate: Certificate) -> RenderableType:
     """The verification as text."""
-    declared = certificate.target
-    has_positions = declared.symmetry is Symmetry.NONE
     name, _, meaning = result.verdict.value.partition(":")
     return Group(
         Text(name.upper(), style=f"{STYLES[result.verdict]} reverse").append(f":{meaning}", style="not reverse"),
         facts(
             [
                 ("reason", result.reason),
-                ("target", asked(declared.name, declared.tokens, declared.width, has_positions)),
-                ("tolerance", f"{number(certificate.tolerance)} in L^{number(certificate.p)}"),
                 ("measured", _measured(certificate)),
                 *_witness(result),
             ]
         ),
+        heading("What the verdict is about:"),
+        facts(list(result.claim.facts().items())),
         _terms(result, certificate),
         heading(f"What it rests on ({certificate.kind.value}):"),
         facts([("-", one) for one in ASSUMPTIONS[certificate.kind]]),

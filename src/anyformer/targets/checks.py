@@ -15,6 +15,7 @@ from anyformer.targets.sizes import whole_number
 from anyformer.targets.target import Symmetry, Target
 
 _RANDOM_PERMUTATIONS = 8
+_MOST_SWAPS = 16
 
 
 def check_target(target: Target, samples: int = 256, seed: int = 0) -> None:
@@ -77,11 +78,12 @@ def _check_equivariance(target: Target, points: Array, outputs: Array, rng: np.r
 
 
 def _permutations(tokens: int, rng: np.random.Generator) -> Iterator[list[int]]:
-    """All of them while they are few; then the neighbour swaps, which generate all, and some random ones."""
+    """All of them while they are few; then neighbour swaps, which generate all, or some of them, and random ones."""
     if tokens <= 4:
         yield from map(list, itertools.permutations(range(tokens)))
         return
-    for token in range(tokens - 1):
+    swaps = range(tokens - 1) if tokens <= _MOST_SWAPS else rng.choice(tokens - 1, _MOST_SWAPS, replace=False).tolist()
+    for token in swaps:
         yield [*range(token), token + 1, token, *range(token + 2, tokens)]
     for _ in range(_RANDOM_PERMUTATIONS):
         yield rng.permutation(tokens).tolist()
