@@ -15,7 +15,7 @@ from anyformer.errors import AnyformerError
 from anyformer.networks import Network
 from anyformer.runtime import run
 from anyformer.targets.target import Target
-from tests.hunt.claims import judged
+from tests.hunt.claims import RULINGS, judged
 from tests.hunt.rulings import Outcome, Ruling
 
 
@@ -179,7 +179,7 @@ class FileCase:
             return Outcome(Ruling.REFUSED, str(error))
         if result.verdict is Verdict.PROVED and certificate.certified_error < self.model.certificate.measured.low * 0.95:
             return Outcome(Ruling.FALSE, f"{result.reason}, but samples show {self.model.certificate.measured}")
-        return Outcome(Ruling.UNDECIDED, result.reason)
+        return Outcome(RULINGS[result.verdict], result.reason)
 
 
 def files(rng: np.random.Generator) -> FileCase:

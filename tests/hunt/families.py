@@ -1,6 +1,6 @@
 """Every family of the hunt by its name."""
 
-from tests.hunt import attention, certificates, extreme_weights, far_outside, small_networks
+from tests.hunt import attention, certificates, extreme_weights, far_outside, small_networks, subnormals
 from tests.hunt.greedy import greedy
 from tests.hunt.grids import grids
 from tests.hunt.mutated import mutated
@@ -23,6 +23,8 @@ FAMILIES = {
     "silent-heads": Family(attention.silent_heads),
     "running": Family(running),
     "subnormals": Family(small_networks.subnormal_networks),
+    "tiny-scales": Family(subnormals.tiny_scales),
+    "halved-ties": Family(subnormals.halved_ties),
     "plain-means": Family(attention.plain_means),
     "near-ties": Family(attention.near_ties),
     "ordinary-networks": Family(small_networks.ordinary_networks),
