@@ -21,7 +21,9 @@ def scalar_network(stages: Sequence[Sequence[Sequence[Unit]]], tokens: int = 2, 
     """A network of width 1 without attention; the shift is added in the very last layer."""
     hidden = max(len(layer) for stage in stages for layer in stage)
     made = [
-        scalar_stage(stage, hidden, [shift if (k, t) == (len(stages) - 1, len(stage) - 1) else 0.0 for t in range(len(stage))])
+        scalar_stage(
+            stage, hidden, [shift if (k, t) == (len(stages) - 1, len(stage) - 1) else 0.0 for t in range(len(stage))]
+        )
         for k, stage in enumerate(stages)
     ]
     return Network(tokens, 1, BlockShape(2, 1, hidden), tuple(made))

@@ -177,7 +177,10 @@ class FileCase:
             result = verify(self.model.network, certificate)
         except AnyformerError as error:
             return Outcome(Ruling.REFUSED, str(error))
-        if result.verdict is Verdict.PROVED and certificate.certified_error < self.model.certificate.measured.low * 0.95:
+        if (
+            result.verdict is Verdict.PROVED
+            and certificate.certified_error < self.model.certificate.measured.low * 0.95
+        ):
             return Outcome(Ruling.FALSE, f"{result.reason}, but samples show {self.model.certificate.measured}")
         return Outcome(RULINGS[result.verdict], result.reason)
 
@@ -187,7 +190,23 @@ def files(rng: np.random.Generator) -> FileCase:
     model = models()[rng.integers(len(models()))]
     data = model.certificate.to_json()
     where = _somewhere(rng, data)
-    values = [None, True, 0, -1, 2**70, 1e400, "", "0x1p+2000", "nan", "inf", "-0x1p-1080", "0x1p-1074", [], {}, "a" * 99]
+    values = [
+        None,
+        True,
+        0,
+        -1,
+        2**70,
+        1e400,
+        "",
+        "0x1p+2000",
+        "nan",
+        "inf",
+        "-0x1p-1080",
+        "0x1p-1074",
+        [],
+        {},
+        "a" * 99,
+    ]
     value = values[rng.integers(len(values))]
     holder: Any = data
     for key in where[:-1]:

@@ -60,9 +60,7 @@ class ClaimCase:
         )
 
 
-def judged(
-    network: Network, certificate: Certificate, target: Target | None, truth: Callable[[], arb]
-) -> Outcome:
+def judged(network: Network, certificate: Certificate, target: Target | None, truth: Callable[[], arb]) -> Outcome:
     """What the checker says, and whether it is right."""
     try:
         result = verify(network, certificate, target)

@@ -22,7 +22,7 @@ def plateau(rng: np.random.Generator) -> list[Unit]:
 
 
 def last_stage(rng: np.random.Generator) -> ClaimCase:
-    """In a wall the first layers shoot up, past the largest float, where the last stage has a plateau besides its clip."""
+    """In a wall the first layers shoot up past the largest float, where the last stage has a plateau."""
     width = 2.0 ** -int(rng.integers(3, 8))
     shoot: list[list[Unit]] = [bump(0.5, width, 2.0**10)]
     shoot += [[(1.0, -2.0, 2.0 ** int(rng.integers(100, 1000)))] for _ in range(rng.integers(0, 4))]

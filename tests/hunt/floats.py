@@ -7,6 +7,7 @@ whoever skips what does nothing.
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ class _Program:
                 means[asker].append([self.total(weights, [values[key][unit] for key in seen]) for unit in units])
         columns = np.concatenate(layer.W_O, axis=1).tolist()
         return [
-            [self.total(row, sum(mean, []), [t]) for t, row in zip(token, columns, strict=True)]
+            [self.total(row, list(chain(*mean)), [t]) for t, row in zip(token, columns, strict=True)]
             for token, mean in zip(x, means, strict=True)
         ]
 

@@ -1,13 +1,13 @@
 """Small certificates that claim more than anybody can check: they are to be refused quickly, in little memory."""
 
 import numpy as np
+from flint import arb
 
 from anyformer.certificates import Evidence, Grid
 from anyformer.networks import BlockShape, FeedForwardStage, Network
 from anyformer.targets.moduli import Lipschitz
 from anyformer.targets.target import Symmetry, Target
 from tests.hunt.claims import ClaimCase
-from flint import arb
 
 # Tokens, width, cells per axis.
 SIZES = [
@@ -43,5 +43,6 @@ def greedy(rng: np.random.Generator) -> ClaimCase:
     )
     positions = rng.random((tokens, width)) * 0.0 if rng.random() < 0.3 else None
     network = Network(tokens, width, BlockShape(1, 1, 2 * width), (stage,), positions)
-    what = f"{tokens} tokens of {width} with {cells} cells per axis, {kind.name}, {symmetry.name}, positions: {positions is not None}"
+    sizes = f"{tokens} tokens of {width}, {cells} cells per axis"
+    what = f"{sizes}, {kind.name}, {symmetry.name}, {'with' if positions is not None else 'without'} positions"
     return ClaimCase(what, network, target, grid, 2.0, float(rng.choice([1.0, 1e-6])), lambda: arb(0), kind)

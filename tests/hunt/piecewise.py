@@ -6,6 +6,7 @@ So the truth is known to any precision, whatever the weights: every d_p against 
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from flint import arb, ctx, fmpq
 
@@ -87,7 +88,7 @@ def distance(f: Piecewise, g: Piecewise, low: fmpq, high: fmpq, p: float, tokens
     """d_p over [low, high]^tokens of the two functions applied to every token."""
     ctx.prec = BITS
     spots = sorted({low, high, *(k for k in (*f.knots, *g.knots) if low < k < high)})
-    pieces = [(b - a, g(a) - f(a), g(b) - f(b)) for a, b in zip(spots, spots[1:], strict=False)]
+    pieces = [(b - a, g(a) - f(a), g(b) - f(b)) for a, b in pairwise(spots)]
     pieces = [part for piece in pieces for part in _by_sign(*piece)]
     most = max(max(a, b) for _, a, b in pieces)
     if most == 0:

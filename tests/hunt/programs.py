@@ -93,7 +93,9 @@ def _full_like_whole(c: float) -> Program:
 
 def _einsum_of_conditions(c: float) -> Program:
     def function(x):
-        return np.einsum("btw->bt", x > c)[..., None] * 1.0 + np.einsum("btw,bsw->bt", x > c, x > -1.0)[..., None] + 0 * x
+        return (
+            np.einsum("btw->bt", x > c)[..., None] * 1.0 + np.einsum("btw,bsw->bt", x > c, x > -1.0)[..., None] + 0 * x
+        )
 
     return function
 
@@ -119,11 +121,15 @@ def _logarithm_beyond(c: float) -> Program:
 
 
 def _smaller_of_nothing(c: float) -> Program:
-    return lambda x: np.fmin(np.sqrt(x - c), 5.0)
+    return lambda x: np.fmin(np.arcsin((1 + c) * x), 5.0)
 
 
 def _larger_of_nothing(c: float) -> Program:
     return lambda x: np.fmax(np.log(x - c), -7.0)
+
+
+def _arccosine_beyond(c: float) -> Program:
+    return lambda x: np.where(np.arccosh(x + 1 - c) >= 0, 1.0, 0.0)
 
 
 def _order_in_memory(c: float) -> Program:
@@ -237,6 +243,7 @@ PROGRAMS = [
     _logarithm_beyond,
     _smaller_of_nothing,
     _larger_of_nothing,
+    _arccosine_beyond,
     _order_in_memory,
     _order_of_fortran,
     _order_kept,
@@ -281,10 +288,8 @@ class ProgramCase:
             wrong = np.isfinite(values) & ~((found.low <= values) & (values <= found.high))
             if wrong.any():
                 at = tuple(int(k) for k in np.argwhere(wrong)[0])
-                return Outcome(
-                    Ruling.FALSE,
-                    f"{values[at]!r} at {at}, enclosed by [{found.low[at]!r}, {found.high[at]!r}]; x = {x[at[0]].tolist()}",
-                )
+                shown = f"[{found.low[at]!r}, {found.high[at]!r}]"
+                return Outcome(Ruling.FALSE, f"{values[at]!r} at {at}, enclosed by {shown}; x = {x[at[0]].tolist()}")
         return self.about_a_constant(float(np.clip(np.nan_to_num(found.low.min()), -9.0, 9.0)))
 
     def plain(self, x: np.ndarray) -> np.ndarray:
@@ -310,7 +315,10 @@ def programs(rng: np.random.Generator) -> ProgramCase:
     """A template with a random constant, on random boxes."""
     program = PROGRAMS[rng.integers(len(PROGRAMS))]
     c = float(rng.choice([0.25, 0.5, 0.75, 1 / 3, rng.random() * 0.9 + 0.05]))
-    shape = (int(rng.integers(1, 4)), int(rng.integers(2, 4)), 1)
-    low = rng.random(shape)
-    high = np.minimum(low + rng.choice([0.0, 1e-9, 0.1, 0.5]) * rng.random(shape), 1.0)
+    shape = (int(rng.choice([1, 1, 3])), int(rng.integers(2, 4)), 1)
+    if rng.random() < 0.4:
+        low, high = np.zeros(shape), np.ones(shape)
+    else:
+        low = rng.random(shape)
+        high = np.minimum(low + rng.choice([0.0, 1e-9, 0.1, 0.5]) * rng.random(shape), 1.0)
     return ProgramCase(f"{program.__name__}({c!r})", program(c), low, high, int(rng.integers(2**31)))

@@ -31,7 +31,9 @@ def real_outputs(network: Network, x: np.ndarray) -> Tokens:
     state = [[exact(value) for value in token] for token in x.tolist()]
     if network.positional_encoding is not None:
         rows = network.positional_encoding.tolist()
-        state = [[a + exact(e) for a, e in zip(token, row, strict=True)] for token, row in zip(state, rows, strict=True)]
+        state = [
+            [a + exact(e) for a, e in zip(token, row, strict=True)] for token, row in zip(state, rows, strict=True)
+        ]
     for k, stage in enumerate(network.stages):
         views = network.views(k)
         for t in range(len(stage)):

@@ -1,6 +1,6 @@
 """Running a network must give the bits of its definition, also where numbers overflow or are too small to be normal."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -50,8 +50,6 @@ def running(rng: np.random.Generator) -> RunningCase:
 
 def _of_fixed_shape(network: Network) -> Network:
     """Padded to four hidden units: a compiled engine is made for each hidden size, which takes seconds."""
-    from dataclasses import replace
-
     hidden = network.shape.hidden_size
     axes = {"W_1": 1, "b_1": 1, "W_2": 2}
     stages = []

@@ -51,9 +51,7 @@ def scalar_claim(
     lipschitz: float | None = None,
 ) -> ClaimCase:
     """The claim that the network is within a share of its true distance from the function; of 1 if that is 0."""
-    truth = distance(
-        function.meaning, of_network(network), exact(low), exact(high), p, network.tokens
-    )
+    truth = distance(function.meaning, of_network(network), exact(low), exact(high), p, network.tokens)
     stated = float(truth.mid()) * share
     tolerance = stated if 0 < stated < 1.7e308 else 1.0
     target = Target(function.formula, network.tokens, 1, None, "hunted", Box(low, high))

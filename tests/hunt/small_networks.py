@@ -30,9 +30,7 @@ def some_network(rng: np.random.Generator, styles: tuple[str, ...], kinds: str) 
     return Network(tokens, width, shape, tuple(stages), positions, pattern)
 
 
-def _feed_forward(
-    rng: np.random.Generator, styles: tuple[str, ...], shape: BlockShape, width: int
-) -> FeedForwardStage:
+def _feed_forward(rng: np.random.Generator, styles: tuple[str, ...], shape: BlockShape, width: int) -> FeedForwardStage:
     layers, hidden = int(rng.integers(1, 5)), shape.hidden_size
     W_1 = weights(rng, styles, (layers, hidden, width))
     if rng.random() < 0.5:
