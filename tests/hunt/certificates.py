@@ -59,6 +59,8 @@ class AlteredCase:
         except AnyformerError as error:
             return Outcome(Ruling.REFUSED, str(error))
         outcome = judged(network, stated, None, lambda: measured(network, target, stated.p))
+        if outcome.ruling is Ruling.PROVED and stated.target.domain != target.domain:
+            return Outcome(Ruling.FALSE, f"stated for {stated.target.domain}, proved for {target.domain}")
         same = (stated.p, stated.grid, stated.target, stated.kind) == (
             honest.p,
             honest.grid,
@@ -138,6 +140,11 @@ def _sizes(rng: np.random.Generator, c: Certificate) -> Certificate:
     return replace(c, target=replace(c.target, tokens=int(rng.choice([0, 1, 3, 2])), width=int(rng.choice([1, 1, 2]))))
 
 
+def _domain(rng: np.random.Generator, c: Certificate) -> Certificate:
+    low, high = [(0.0, 2.0), (-1.0, 1.0), (0.0, 100.0), (0.5, 4.0)][rng.integers(4)]
+    return replace(c, target=replace(c.target, domain=type(c.target.domain)(low, high)))
+
+
 def _cells(rng: np.random.Generator, c: Certificate) -> Certificate:
     low, high = c.grid.lows[0], c.grid.highs[0]
     kept = np.flatnonzero(rng.random(len(low)) < rng.choice([0.1, 0.5, 0.9]))
@@ -158,6 +165,7 @@ CHANGES = [
     _parameters,
     _name,
     _sizes,
+    _domain,
     _cells,
 ]
 

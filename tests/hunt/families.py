@@ -1,19 +1,20 @@
 """Every family of the hunt by its name."""
 
-from tests.hunt import attention, certificates, extreme_weights, far_outside, small_networks, subnormals
+from tests.hunt import attention, certificates, extreme_weights, far_outside, small_networks, spikes, subnormals
 from tests.hunt.greedy import greedy
 from tests.hunt.grids import grids
 from tests.hunt.mutated import mutated
 from tests.hunt.one_at_a_time import one_at_a_time
+from tests.hunt.parallel_units import parallel_units
 from tests.hunt.powers import powers
 from tests.hunt.programs import programs
 from tests.hunt.rulings import Family
 from tests.hunt.running import running
-from tests.hunt.spikes import spikes
 
 FAMILIES = {
     "sleeping-beside-extreme": Family(extreme_weights.sleeping_beside_extreme),
     "any-magnitude": Family(extreme_weights.any_magnitude),
+    "parallel-units": Family(parallel_units),
     "last-stage": Family(far_outside.last_stage),
     "compact-support": Family(far_outside.compact_support),
     "powers": Family(powers),
@@ -29,7 +30,8 @@ FAMILIES = {
     "near-ties": Family(attention.near_ties),
     "ordinary-networks": Family(small_networks.ordinary_networks),
     "any-networks": Family(small_networks.any_networks),
-    "spikes": Family(spikes),
+    "spikes": Family(spikes.spikes),
+    "hairs": Family(spikes.hairs),
     "grids": Family(grids),
     "altered-certificates": Family(certificates.altered, prepare=certificates.models),
     "certificate-files": Family(certificates.files, prepare=certificates.models),

@@ -7,6 +7,15 @@ from tests.hunt.claims import ClaimCase
 from tests.hunt.scalars import linear, scalar_claim, some_share
 
 ORDERS = [1.0, 1.0 + 2**-52, 2.0, 3.7, 64.0, 1e3, 1e5, 1e8, 1e300]
+DOMAINS = [
+    (0.0, 1.0),
+    (-1.0, 1.0),
+    (0.0, 2.0**-20),
+    (0.25, 0.5),
+    (0.0, 2.0**-330),
+    (0.0, 2.0**300),
+    (1.0, 1 + 2.0**-40),
+]
 
 
 def powers(rng: np.random.Generator) -> ClaimCase:
@@ -17,7 +26,7 @@ def powers(rng: np.random.Generator) -> ClaimCase:
         intercept = 0.0
     shift = intercept if rng.random() < 0.3 else 0.0
     network = scalar_network([[VANISH]], tokens=int(rng.integers(2, 4)), shift=shift)
-    low, high = [(0.0, 1.0), (-1.0, 1.0), (0.0, 2.0**-20), (0.25, 0.5)][rng.integers(4)]
+    low, high = DOMAINS[rng.integers(len(DOMAINS))]
     lipschitz = abs(slope) if rng.random() < 0.3 and slope else None
     share = some_share(rng)
     return scalar_claim(f"g = {shift!r}", network, linear(slope, intercept), p, share, low, high, lipschitz=lipschitz)

@@ -27,6 +27,19 @@ def spikes(rng: np.random.Generator) -> ClaimCase:
     return scalar_claim(what, scalar_network(stages), function, p, share, grid=walled(count, wall))
 
 
+def hairs(rng: np.random.Generator) -> ClaimCase:
+    """A triangle thinner than the smallest float, which an L^p distance with a large p still sees."""
+    far = int(rng.integers(200, 500))
+    grow: list[Unit] = [(2.0**far, 0.0, 2.0 ** int(rng.integers(200, 1000 - far)))]
+    height, thin = float(rng.choice([1.0, 8.0, 0.5])), 2.0 ** -int(rng.integers(5, 45))
+    steep = height / thin
+    # For inputs that are not negative: nothing but a triangle over [0, 2·thin] of what the first layer returns.
+    last: list[Unit] = [(1.0, 0.0, -1.0), (1.0, 0.0, steep), (1.0, -thin, -2 * steep), (1.0, -2 * thin, steep)]
+    p, share = float(rng.choice([2.0, 30.0, 300.0, 1000.0])), float(rng.choice([0.01, 0.9, 2.0, 30.0]))
+    what = f"layers {grow} and {last}"
+    return scalar_claim(what, scalar_network([[grow], [last]]), linear(0.0, 0.0), p, share)
+
+
 def _what_exceeds(most: float) -> list[Unit]:
     """The layer that returns 0 up to 1 and what is beyond, `most` at most."""
     return [*VANISH, (1.0, -1.0, 1.0), (1.0, -1.0 - most, -1.0)]
