@@ -20,6 +20,8 @@ ADDRESS_SPACE = 6 << 30
 # Importing, building the first models and compiling for the first time are no part of a case.
 START = 120.0
 KEPT = 20
+# What takes long to import is imported once for all judges.
+PRELOADED = ["scipy.stats", "numba"]
 
 
 @dataclass
@@ -88,15 +90,14 @@ class Judge:
         start = time.monotonic()
         if not self._connection.poll(self.family.seconds):
             self._end()
-            description = "(not made in time)"
-            count.add(self.name, seed, description, Outcome(Ruling.HANG, f"no verdict in {self.family.seconds} s"))
+            count.add(self.name, seed, self._shown(seed), Outcome(Ruling.HANG, f"nothing in {self.family.seconds} s"))
             return
         count.slowest = max(count.slowest, time.monotonic() - start)
         try:
             description, outcome, peak = self._connection.recv()
         except EOFError:
             self._end()
-            count.add(self.name, seed, "(unknown)", Outcome(Ruling.CRASH, "the process died"))
+            count.add(self.name, seed, self._shown(seed), Outcome(Ruling.CRASH, "the process died"))
             return
         count.peak_megabytes = max(count.peak_megabytes, peak)
         if peak - self._idle > self.family.megabytes:
@@ -105,9 +106,13 @@ class Judge:
                 outcome = Outcome(Ruling.GREEDY, f"{peak - self._idle} MB; {outcome.ruling.value}: {outcome.reason}")
         count.add(self.name, seed, description, outcome)
 
+    def _shown(self, seed: int) -> str:
+        """The description of a case whose judge cannot give it any more; making one is harmless."""
+        return self.family.make(generator(self.name, seed)).description
+
     def _start(self) -> None:
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload([self.table])
+        context.set_forkserver_preload([self.table, *PRELOADED])
         self._connection, theirs = context.Pipe()
         self._child = context.Process(target=_serve, args=(theirs, self.name, self.table), daemon=True)
         self._child.start()

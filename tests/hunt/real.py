@@ -14,7 +14,9 @@ from anyformer.networks.probability_maps import Entmax, Softmax, Sparsemax
 
 # Enough for sums of products of any two floats, and for 300 bits more.
 BITS = 2400
-BISECTIONS = 400
+# A threshold is looked for with fewer: it lies between −1 and 0, and powers take long.
+BITS_OF_THRESHOLD = 500
+BISECTIONS = 240
 
 Number: TypeAlias = Any  # fmpq or arb
 Tokens: TypeAlias = list[list[Number]]
@@ -89,7 +91,8 @@ def weigh(weighting: object, scores: list[Number]) -> list[Number]:
     alpha = 2.0 if isinstance(weighting, Sparsemax) else weighting.alpha if isinstance(weighting, Entmax) else None
     if alpha is None:
         raise TypeError(f"no real arithmetic for {weighting!r}")
-    return _entmax([exact(alpha - 1) * score for score in scores], 1 / arb(exact(alpha - 1)))
+    with ctx.workprec(BITS_OF_THRESHOLD):
+        return _entmax([exact(alpha - 1) * score for score in scores], 1 / arb(exact(alpha - 1)))
 
 
 def _softmax(scores: list[Number]) -> list[Number]:
