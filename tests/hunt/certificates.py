@@ -1,46 +1,16 @@
 """Certificates whose fields were altered, about models that are what they were."""
 
-import json
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
-from flint import arb
 
 import anyformer as af
-from anyformer.certificates import Certificate, Evidence, Grid, Verdict, measure_error, verify
-from anyformer.certificates.certificate import certificate_from_json
+from anyformer.certificates import Certificate, Evidence, Grid
 from anyformer.errors import AnyformerError
-from anyformer.networks import Network
-from anyformer.runtime import run
-from anyformer.targets.target import Target
-from tests.hunt.claims import RULINGS, judged
+from tests.hunt.claims import judged
+from tests.hunt.models import measured, models
 from tests.hunt.rulings import Outcome, Ruling
-
-
-@cache
-def models() -> list[af.Model]:
-    """A few small models, built once."""
-    return [
-        af.construct(af.targets.mean_scale(tokens=2), 0.1, method="averaging"),
-        af.construct(af.targets.sort(tokens=2), 0.3, method="averaging"),
-        af.construct(af.targets.bump(tokens=2), 0.3, method="averaging"),
-        af.construct(af.targets.mean_scale(tokens=2), 0.3, method="selective-shift"),
-    ]
-
-
-def measured(network: Network, target: Target, p: float) -> arb:
-    """A ball from what samples show of the error, at its lower end with a twentieth to spare, upwards."""
-
-    def outputs(x: np.ndarray) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            # What overflowed is as wrong as can be.
-            return np.nan_to_num(run(network, x), nan=1e6, posinf=1e6, neginf=-1e6)
-
-    with np.errstate(all="ignore"):
-        low = measure_error(outputs, target, p).low
-    return arb(low * 0.95).union(arb(1e12))
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,63 +138,3 @@ CHANGES = [
     _domain,
     _cells,
 ]
-
-
-@dataclass(frozen=True, eq=False)
-class FileCase:
-    """The text of a certificate in which some value was replaced."""
-
-    description: str
-    model: af.Model
-    text: str
-
-    def judge(self) -> Outcome:
-        """Reading and verifying must say what is wrong, or be right."""
-        try:
-            certificate = certificate_from_json(self.text)
-            result = verify(self.model.network, certificate)
-        except AnyformerError as error:
-            return Outcome(Ruling.REFUSED, str(error))
-        if (
-            result.verdict is Verdict.PROVED
-            and certificate.certified_error < self.model.certificate.measured.low * 0.95
-        ):
-            return Outcome(Ruling.FALSE, f"{result.reason}, but samples show {self.model.certificate.measured}")
-        return Outcome(RULINGS[result.verdict], result.reason)
-
-
-def files(rng: np.random.Generator) -> FileCase:
-    """One value somewhere in the file, replaced by something else."""
-    model = models()[rng.integers(len(models()))]
-    data = model.certificate.to_json()
-    where = _somewhere(rng, data)
-    values = [
-        None,
-        True,
-        0,
-        -1,
-        2**70,
-        1e400,
-        "",
-        "0x1p+2000",
-        "nan",
-        "inf",
-        "-0x1p-1080",
-        "0x1p-1074",
-        [],
-        {},
-        "a" * 99,
-    ]
-    value = values[rng.integers(len(values))]
-    holder: Any = data
-    for key in where[:-1]:
-        holder = holder[key]
-    holder[where[-1]] = value
-    return FileCase(f"{where} = {value!r}", model, json.dumps(data))
-
-
-def _somewhere(rng: np.random.Generator, data: Any) -> list[Any]:
-    keys = list(data) if isinstance(data, dict) else list(range(len(data)))
-    key = keys[rng.integers(len(keys))]
-    deeper = isinstance(data[key], dict | list) and len(data[key]) and rng.random() < 0.8
-    return [key, *_somewhere(rng, data[key])] if deeper else [key]

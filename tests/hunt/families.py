@@ -1,8 +1,10 @@
 """Every family of the hunt by its name."""
 
 from tests.hunt import attention, certificates, extreme_weights, far_outside, small_networks, spikes, subnormals
+from tests.hunt.certificate_files import files
 from tests.hunt.greedy import greedy
 from tests.hunt.grids import grids
+from tests.hunt.models import models
 from tests.hunt.mutated import mutated
 from tests.hunt.one_at_a_time import one_at_a_time
 from tests.hunt.parallel_units import parallel_units
@@ -33,9 +35,9 @@ FAMILIES = {
     "spikes": Family(spikes.spikes),
     "hairs": Family(spikes.hairs),
     "grids": Family(grids),
-    "altered-certificates": Family(certificates.altered, prepare=certificates.models),
-    "certificate-files": Family(certificates.files, prepare=certificates.models),
-    "mutated-models": Family(mutated, prepare=certificates.models),
+    "altered-certificates": Family(certificates.altered, prepare=models),
+    "certificate-files": Family(files, prepare=models),
+    "mutated-models": Family(mutated, prepare=models),
     # What nobody can check is to be turned down at once, and cheaply.
     "greedy": Family(greedy, seconds=5.0, megabytes=400),
 }

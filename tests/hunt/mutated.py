@@ -9,8 +9,8 @@ from anyformer.certificates import Certificate
 from anyformer.networks import Network
 from anyformer.networks.digest import digest
 from anyformer.networks.layers import weights
-from tests.hunt.certificates import measured, models
 from tests.hunt.claims import judged
+from tests.hunt.models import measured, models
 from tests.hunt.palettes import STYLES, draw
 from tests.hunt.rulings import Outcome
 
