@@ -13,16 +13,17 @@ SMALLEST = 5e-324
 
 
 def tiny_scales(rng: np.random.Generator) -> EnclosureCase:
-    """t − t, by way of 2^−k t: exact in real arithmetic, and as far as powers of two go."""
-    small = int(rng.integers(1000, 1075))
-    large = min(small, 1023) if rng.random() < 0.8 else int(rng.integers(940, 1024))
+    """t − t, by way of 2^−k t: exact in real arithmetic, and as far as powers of two go; for t near 0 as well."""
+    small = int(rng.integers(1000, 1075)) if rng.random() < 0.5 else int(rng.integers(500, 1001))
+    large = min(small, 1023) if rng.random() < 0.8 else int(rng.integers(500, 1024))
     bias = float(rng.choice([0.0, 0.0, -1.0, 1.0])) * 2.0**-small
     layers = [[(2.0**-small, bias, -(2.0**large) * float(rng.choice([1.0, 1.0, 0.5])))]]
-    low = float(rng.choice([0.5, 1.0, 0.25, 3.0, 2.0**-1000]))
-    high = low * float(rng.choice([1.25, 2.0, 1 + 2.0**-40]))
-    network = scalar_network([layers])
+    low = float(rng.choice([0.0, 0.0, 0.5, 1.0, 0.25, 3.0, 2.0**-1000]))
+    high = (low or 1.0) * float(rng.choice([1.25, 2.0, 1 + 2.0**-40]))
     box = np.full((2, 1), low), np.full((2, 1), high)
-    return EnclosureCase(f"layers {layers} on [{low!r}, {high!r}]", network, *box, int(rng.integers(2**31)))
+    points = [np.ldexp(1 + rng.random((2, 1)), -rng.integers(20, 1074, (2, 1))) for _ in range(8 if low == 0 else 0)]
+    what = f"layers {layers} on [{low!r}, {high!r}]"
+    return EnclosureCase(what, scalar_network([layers]), *box, int(rng.integers(2**31)), points)
 
 
 def halved_ties(rng: np.random.Generator) -> EnclosureCase:
