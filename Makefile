@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test hunt lint format bench clean
 
 demo: $(VENV)/core
 	$(BIN)/anyformer build mean-scale --tokens 3 --epsilon 0.05 --output build/demo/mean-scale --overwrite
@@ -13,6 +13,11 @@ demo: $(VENV)/core
 
 test: $(VENV)/dev lint
 	$(BIN)/python -m pytest -n 2
+
+# An hour of networks, claims and functions made to fool the checker. Counts go to build/hunt.json.
+hunt: $(VENV)/dev
+	mkdir -p build
+	$(BIN)/python -m tests.hunt --minutes 60 --out build/hunt.json
 
 lint: $(VENV)/dev
 	$(BIN)/ruff format --check src tests benchmarks
