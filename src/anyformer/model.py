@@ -145,8 +145,8 @@ def certify(construction: Construction, bound: ErrorBound, tightness: float = TI
     )
     if not measured.low <= bound.upper:
         raise CertificateError(
-            f"the error measured, {measured.error:.6g}, must not exceed the error proved, {bound.upper:.6g}: one of the "
-            f"two is wrong, and nothing is certified. Please report this with the target."
+            f"the error measured, {measured.error:.6g}, must not exceed the error proved, {bound.upper:.6g}: one of "
+            f"the two is wrong, and nothing is certified. Please report this with the target."
         )
     return Certificate(
         kind=bound.evidence,

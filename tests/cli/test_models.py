@@ -70,6 +70,7 @@ def test_verify_as_text(call, folders):
 def test_a_certificate_that_claims_too_much_is_not_proved(call, folders, tmp_path):
     def boast(certificate):
         certificate["certified_error"] = (0.01).hex()
+        certificate["claim"] = "d_p(f, g) <= 0.01 in L^2"
 
     copy = damaged(folders["mean-scale"], tmp_path / "copy", boast)
     outcome = call("verify", copy)
@@ -82,6 +83,7 @@ def test_a_certificate_that_claims_too_much_is_not_proved(call, folders, tmp_pat
 def test_a_refutation_comes_with_a_witness(call, folders, tmp_path):
     def boast(certificate):
         certificate["tolerance"] = certificate["certified_error"] = (0.01).hex()
+        certificate["claim"] = "d_p(f, g) <= 0.01 in L^2"
 
     copy = damaged(folders["mean-scale"], tmp_path / "copy", boast)
     outcome = call("verify", copy)

@@ -97,7 +97,7 @@ def test_parameters_of_ready_made_targets(call, refused):
         (["own.py", "--epsilon", "0.3", "--lipschitz", "1"], "give path/to/file.py:function", "TargetError"),
         (["softmax", "--epsilon", "nan"], "the tolerance must be positive and finite", "PlanError"),
         (["softmax", "--epsilon", "-1"], "the tolerance must be positive and finite", "PlanError"),
-        (["softmax", "--epsilon", "0.3", "--p", "0.5"], "p must satisfy 1 <= p", "PlanError"),
+        (["softmax", "--epsilon", "0.3", "--p", "0.5"], "p must be at least 1 and at most 64", "PlanError"),
         (["softmax", "--epsilon", "0.3", "--method", "magic"], "the method must be one of", "PlanError"),
         (["softmax", "--epsilon", "0.3", "--tokens", "1"], "tokens must be at least 2", "TargetError"),
         (["softmax", "--epsilon", "0.3", "--width", "0"], "width must be at least 1", "TargetError"),

@@ -35,8 +35,8 @@ def test_faithful_ids_have_2_n_plus_1_d_log_n_bits():
     [
         ({"tolerance": 0.0}, "tolerance must be positive and finite; got 0.0"),
         ({"tolerance": math.nan}, "tolerance must be positive and finite; got nan"),
-        ({"tolerance": 0.1, "p": 0.5}, "p must satisfy 1 <= p < infinity; got 0.5"),
-        ({"tolerance": 0.1, "p": math.inf}, "p must satisfy"),
+        ({"tolerance": 0.1, "p": 0.5}, "p must be at least 1 and at most 64; got 0.5"),
+        ({"tolerance": 0.1, "p": math.inf}, "p must be at least 1 and at most 64"),
         (
             {"tolerance": 0.1, "method": "magic"},
             "must be one of auto, averaging, selective-shift, .*; got 'magic'",

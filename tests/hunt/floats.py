@@ -1,7 +1,7 @@
 """The float64 program once more, number by number in plain Python, with its sums in an order of the hunter's choice.
 
-Certificates speak of the sums of layers in any order, fused or not. A product with a weight of 0 is left out, as by
-whoever skips what does nothing.
+Certificates speak of the sums of layers in any order, fused or not, but for weighted values in attention, which are
+rounded before they are added. A product with a weight of 0 is left out, as by whoever skips what does nothing.
 """
 
 import math
@@ -60,7 +60,9 @@ class _Program:
                 seen = range(len(x)) if view is None else view[h % len(view)].keys_of(asker).tolist()
                 weights = self.weights(layer, [self.total(query, keys[key]) for key in seen])
                 units = range(len(values[0]))
-                means[asker].append([self.total(weights, [values[key][unit] for key in seen]) for unit in units])
+                means[asker].append(
+                    [self.summed(w * values[key][unit] for w, key in zip(weights, seen, strict=True)) for unit in units]
+                )
         columns = np.concatenate(layer.W_O, axis=1).tolist()
         return [
             [self.total(row, list(chain(*mean)), [t]) for t, row in zip(token, columns, strict=True)]

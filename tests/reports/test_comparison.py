@@ -4,7 +4,9 @@ import warnings
 import pytest
 
 import anyformer as af
+from anyformer.certificates import Claim, Evidence
 from anyformer.certificates.checker import Verdict, Verification
+from anyformer.certificates.declaration import Declaration
 from anyformer.cli import comparing
 from anyformer.construction.select import methods_for
 from anyformer.errors import CertificateError, PlanError, TargetError
@@ -70,8 +72,9 @@ def test_a_proof_that_fails_is_a_row(monkeypatch):
 
 
 def test_a_model_that_is_not_verified_is_not_certified(monkeypatch):
-    verdict = Verification(Verdict.UNDECIDED, "the bound is 0.4", None)
-    monkeypatch.setattr(af.Model, "verify", lambda self, progress=None: verdict)
+    claim = Claim(Declaration.of(MEAN), 2.0, 0.3, Evidence.UNCONDITIONAL, "0" * 64)
+    verdict = Verification(claim, Verdict.UNDECIDED, "the bound is 0.4", None)
+    monkeypatch.setattr(af.Model, "verify", lambda self, **_: verdict)
     (row,) = compare(MEAN, 0.3, methods=["averaging"])
     assert row.refused == "built, but not verified: the bound is 0.4"
     assert not row.is_certified

@@ -9,7 +9,7 @@ import pytest
 
 import anyformer as af
 from anyformer import reports
-from anyformer.certificates import Verdict, Verification
+from anyformer.certificates import Claim, Verdict, Verification
 from anyformer.construction import build, plan
 from anyformer.construction.select import methods_for
 from anyformer.reports.models import build_view, describe_data, describe_view
@@ -126,7 +126,8 @@ def test_hostile_names_are_shown_as_text(small_models):
     )
     evil = af.Model(replace(built.network, stages=stages), claim)
     seen = reports.trace(evil.network, evil.certificate, [[0.1], [0.9]])
-    result = Verification(Verdict.UNDECIDED, HOSTILE, None)
+    about = Claim(claim.target, claim.p, claim.tolerance, claim.kind, claim.weights_digest)
+    result = Verification(about, Verdict.UNDECIDED, HOSTILE, None)
     for view in (
         describe_view(evil),
         build_view(evil, 1.0, HOSTILE),

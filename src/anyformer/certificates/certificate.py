@@ -18,8 +18,9 @@ from anyformer.errors import CertificateError
 FORMAT = "anyformer-certificate-1"
 SCOPE = (
     "The bound holds for the network in real arithmetic, everywhere. On the cells (all of the domain but rest_volume) "
-    "it also holds for its float64 evaluation with the sums of layers in any order, if softmax's exp is within 8 ulps, "
-    "1 at 0 and 0 below −746, and if sparsemax and entmax are computed as by anyformer.networks.probability_maps."
+    "it also holds for its float64 evaluation with the sums of layers in any order, if attention rounds weighted "
+    "values before it adds them, if softmax's exp is within 8 ulps, 1 at 0 and 0 below −746, and if sparsemax and "
+    "entmax are computed as by anyformer.networks.probability_maps."
 )
 FIELDS = (
     "format",

@@ -194,8 +194,8 @@ def _values_at(units: _Layers, coordinate: int, output: int, spots: Array) -> tu
 def _rounding_between(units: _Layers, coordinate: int, t_low: Array, t_high: Array) -> Array:
     """By how much the float64 program may leave the range at inputs between the ends and the kinks.
 
-    By nothing if one unit alone is awake, its input w·t + b is exact and so is its product with a power of two W_2: then
-    only the last addition rounds, and rounding is monotone, so it cannot leave a range whose ends are floats.
+    By nothing if one unit alone is awake, its input w·t + b is exact and so is its product with W_2, a power of two:
+    then only the last addition rounds, and rounding is monotone, so it cannot leave a range whose ends are floats.
 
     w·t + b is exact by Sterbenz' lemma, |b|/2 <= |w·t| <= 2|b| with opposite signs, for |b| >= NORMAL: then w·t is a
     normal number, a multiple of 2⁻⁵³|b|, and its product with W_2 is exact if |W_2·b| >= NORMAL as well. Or b = 0: t is
@@ -209,7 +209,9 @@ def _rounding_between(units: _Layers, coordinate: int, t_low: Array, t_high: Arr
     # What underflows in a unit is multiplied by its W_2.
     margin = up(operations * (ULP * size + SMALLEST * (1 + np.abs(W_2).sum(axis=2))))
     ends = np.stack([slopes * t_low, slopes * t_high])
-    awake = ~((ends + biases <= 0).all(axis=0) | (W_2 == 0).all(axis=1))
+    # A unit may be asleep in float64 for the only reason that w·t underflows; in real arithmetic it is awake.
+    lost = (np.abs(ends) < NORMAL) & (np.stack([t_low, t_high]) != 0) & (slopes != 0) & (biases == 0)
+    awake = ~(((ends + biases <= 0) & ~lost).all(axis=0) | (W_2 == 0).all(axis=1))
     opposite = (np.sign(ends) == -np.sign(biases)).all(axis=0)
     near = (np.abs(ends) >= np.abs(biases) / 2).all(axis=0) & (np.abs(ends) <= np.abs(biases) * 2).all(axis=0)
     sterbenz = opposite & near & (np.abs(biases) >= NORMAL)

@@ -6,7 +6,7 @@ Three things are established, or the verdict is *undecided* with the stage and t
 weights that say where units wake up. Thresholds, kinks and directions are then computed without overflow or
 underflow.
 
-*The float64 program stays finite* (`check_feed_forward`, `check_attention`), wherever a claim about it is made, which is
+*The float64 program stays finite* (`check_feed_forward`, `check_attention`), wherever a claim about it is made, that is
 on the cells: with s the largest size of a token that an enclosure allows before or after any layer of a stage, every
 query, key, value, score, hidden unit, product and partial sum of every layer, skipped or not, is below 2¹⁰¹⁰. So no
 infinity and no NaN can occur, in any order of the sums. Underflow is not excluded, it is counted: 2⁻¹⁰⁷⁴ for every
@@ -20,6 +20,7 @@ Real arithmetic needs none of this: it has no ends. It is followed outside the c
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 
@@ -58,6 +59,12 @@ def largest(x: Enclosure) -> float:
 
 def check_weights(network: Network) -> None:
     """Raise unless every number of the network is tame."""
+    if network not in _TAME:
+        _check_weights(network)
+        _TAME.add(network)
+
+
+def _check_weights(network: Network) -> None:
     if network.positional_encoding is not None and not tame(network.positional_encoding).all():
         raise NotShown(f"the positional encoding has a number that is neither 0 nor {_RANGE}")
     for stage in network.stages:
@@ -94,10 +101,27 @@ def check_attention(layer: AttentionLayer, x: Enclosure, where: str) -> None:
 
 def _sizes_of_feed_forward(stage: FeedForwardStage, size: float) -> Array:
     """For every layer a bound on whatever it computes from tokens of at most this size."""
+    if stage not in _GAINS:
+        _GAINS[stage] = _gains(stage)
+    reading, biases, writing, shifts = _GAINS[stage]
     with np.errstate(over="ignore", invalid="ignore"):
-        hidden = np.abs(stage.W_1).sum(axis=2) * size + np.abs(stage.b_1)
-        moves = (np.abs(stage.W_2) * hidden[:, None, :]).sum(axis=2) + np.abs(stage.b_2)
-        return np.asarray(np.maximum(hidden.max(axis=1, initial=0.0), moves.max(axis=1, initial=0.0) + size))
+        hidden = reading * size + biases
+        return np.maximum(hidden, writing * hidden + shifts + size)
+
+
+def _gains(stage: FeedForwardStage) -> tuple[Array, Array, Array, Array]:
+    """By layer, the largest sums of |W_1| and |W_2| over a row, and the largest biases."""
+    return (
+        np.abs(stage.W_1).sum(axis=2).max(axis=1),
+        np.abs(stage.b_1).max(axis=1),
+        np.abs(stage.W_2).sum(axis=2).max(axis=1),
+        np.abs(stage.b_2).max(axis=1),
+    )
+
+
+# Weights never change, and proofs come back to the same stages with every chunk of cells.
+_GAINS: WeakKeyDictionary[FeedForwardStage, tuple[Array, Array, Array, Array]] = WeakKeyDictionary()
+_TAME: WeakSet[Network] = WeakSet()
 
 
 def _check_finite(stage: Stage, sizes: Array) -> None:

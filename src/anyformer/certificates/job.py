@@ -4,7 +4,7 @@ The chunks depend on the job alone, never on who works on them; a chunk fits in 
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from anyformer.certificates.cells import CellBatch, Grid, cells_between, count_cells
 from anyformer.certificates.effort import CHUNK_BYTES, cell_bytes
 from anyformer.certificates.enclosures import Enclosure
-from anyformer.certificates.propagate import before_mixing, propagate, propagate_stages
+from anyformer.certificates.propagate import before_mixing, propagate_stages, with_positions
 from anyformer.networks.activations import Array
 from anyformer.networks.network import Network
 from anyformer.targets.target import Target
@@ -59,8 +59,7 @@ class Job:
     def _columns(self) -> Enclosure:
         """Every column as every token, followed until tokens are mixed: all cells are made of these."""
         boxes = self.grid.boxes(np.repeat(self.grid.columns[:, None], self.target.tokens, axis=1))
-        alone = self.network.stages[: len(before_mixing(self.network))]
-        return propagate(replace(self.network, stages=alone), boxes)
+        return propagate_stages(self.network, before_mixing(self.network), with_positions(self.network, boxes))
 
 
 @dataclass(frozen=True, eq=False)

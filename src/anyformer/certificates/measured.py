@@ -84,9 +84,9 @@ def _halton(target: Target) -> Draw:
 
 def _stratified(target: Target, grid: Grid) -> Draw | None:
     """One random point in every cell, or None if there are too many cells."""
-    columns = grid.columns
-    if len(columns) ** target.tokens > MOST_STRATA:
+    if target.tokens * math.log2(math.prod(grid.cells_per_axis)) > math.log2(MOST_STRATA):
         return None
+    columns = grid.columns
     rows = itertools.product(range(len(columns)), repeat=target.tokens)
     boxes = grid.boxes(columns[np.array(list(rows), dtype=np.int64)])
     sides = boxes.high - boxes.low

@@ -1,8 +1,8 @@
 """p-th powers that cannot underflow to nothing: errors are measured in units of about the tolerance first.
 
-|f − g|^p is 0 in float64 for p = 400 and an error of 0.1, or for p = 2 and errors of 10⁻¹⁷⁰. Divided by a power of two near the
-tolerance, which is exact, an error that matters has a power near 1. What still underflows is rounded up to the smallest
-float, so a bound is never too small. Overflow is an infinite bound.
+|f − g|^p is 0 in float64 for p = 400 and an error of 0.1, or for p = 2 and errors of 10⁻¹⁷⁰. Divided by a power of two
+near the tolerance, which is exact, an error that matters has a power near 1. What still underflows is rounded up to the
+smallest float, so a bound is never too small. Overflow is an infinite bound.
 """
 
 import math

@@ -23,9 +23,14 @@ def propagate(
     """
     check_weights(network)
     with vigilant():
-        if network.positional_encoding is not None:
-            x = affine(np.ones(1), x.reshape(*x.low.shape, 1), network.positional_encoding)
-        return propagate_stages(network, range(len(network.stages)), x, arithmetic, layers)
+        return propagate_stages(network, range(len(network.stages)), with_positions(network, x), arithmetic, layers)
+
+
+def with_positions(network: Network, x: Enclosure) -> Enclosure:
+    """X + E, or X where the network has no positions."""
+    if network.positional_encoding is None:
+        return x
+    return affine(np.ones(1), x.reshape(*x.low.shape, 1), network.positional_encoding)
 
 
 def propagate_stages(

@@ -1,6 +1,8 @@
-"""Whatever a certificate states must follow, or be seen again: otherwise it is not proved, however small the error is."""
+"""Whatever a certificate states must follow or be seen again; otherwise it is not proved, small as the error may be."""
 
 import math
+
+import numpy as np
 
 from anyformer.certificates.bound import ErrorBound
 from anyformer.certificates.certificate import Certificate
@@ -57,9 +59,10 @@ def _about_terms(certificate: Certificate, bound: ErrorBound) -> str | None:
 def _about_measurement(network: Network, certificate: Certificate, target: Target) -> str | None:
     """The points are drawn anew from the same seed, so the same error must be found."""
     stated = certificate.measured
-    again = measure_error(
-        lambda x: run(network, x), target, certificate.p, strata=certificate.grid, tolerance=certificate.tolerance
-    )
+    with np.errstate(all="ignore"):  # what overflows cannot agree
+        again = measure_error(
+            lambda x: run(network, x), target, certificate.p, strata=certificate.grid, tolerance=certificate.tolerance
+        )
     pairs = ((stated.error, again.error), (stated.low, again.low), (stated.high, again.high))
     agree = all(abs(one - other) <= MEASURED_AGREEMENT * abs(other) for one, other in pairs)
     if agree and stated.samples == again.samples:

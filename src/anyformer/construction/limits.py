@@ -21,7 +21,7 @@ MAX_LAYERS = 2_000_000
 
 @dataclass(frozen=True)
 class Limits:
-    """What may be used: layers, hidden units a layer, who may look at whom, how scores become weights, work for a proof."""
+    """What may be used: layers, hidden units, who may look at whom, how scores become weights, effort for a proof."""
 
     max_layers: int = MAX_LAYERS
     hidden_size: int = 4
@@ -32,8 +32,6 @@ class Limits:
 
 def shortage(plan: Plan, limits: Limits) -> str | None:
     """What a plan needs that is not there, if anything."""
-    if excess := too_much_to_prove(plan.lattice, limits):
-        return excess
     if plan.layers > limits.max_layers:
         return f"{plan.layers:,} layers where {limits.max_layers:,} are allowed"
     if plan.id_bits > FLOAT_BITS or plan.output_bound < 2 * plan.output_quantum:
@@ -44,7 +42,7 @@ def shortage(plan: Plan, limits: Limits) -> str | None:
             f"ramps of width {plan.ramp:.1e} between cells, where float64 keeps sums exact down to {narrowest:.1e} "
             f"(the tolerance to the power p = {plan.p:g} is that small)"
         )
-    return None
+    return too_much_to_prove(plan.lattice, limits)
 
 
 def too_much_to_prove(lattice: Lattice, limits: Limits) -> str | None:

@@ -100,8 +100,8 @@ def _check_request(target: Target, tolerance: float, p: float, method: str, limi
         raise PlanError("hardmax is no part of a real Transformer; take softmax, sparsemax or entmax")
     if target.tokens > math.log2(limits.effort.cells):
         raise PlanError(
-            f"a table of {target.tokens} tokens has 2^{target.tokens} cells even with two for each token, and a proof may "
-            f"visit {limits.effort.cells:,}. Ask for fewer tokens, or allow more (--max-cells, effort=…)."
+            f"a table of {target.tokens} tokens has 2^{target.tokens} cells even with two for each token, and a proof "
+            f"may visit {limits.effort.cells:,}. Ask for fewer tokens, or allow more (--max-cells, effort=…)."
         )
     if target.symmetry is Symmetry.NONE and isinstance(target.domain, CompactSupport):
         raise PlanError(

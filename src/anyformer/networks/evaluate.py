@@ -105,6 +105,7 @@ def _fused_times(W: Array, x: Array, b: Array) -> Array:
     """W x + b for every token: the bias, then one product after the other, each with a single rounding."""
     total = np.broadcast_to(b, (*x.shape[:-1], len(b)))
     for k in range(x.shape[-1]):
-        if x[..., k].any() and W[:, k].any():
+        # Products with 0 change nothing, unless the other factor has overflowed.
+        if x[..., k].any() and (W[:, k].any() or not np.isfinite(x[..., k]).all()):
             total = fused(x[..., k, None], W[:, k], total)
     return np.asarray(total)

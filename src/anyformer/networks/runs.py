@@ -181,8 +181,9 @@ def _factors(W_1: Array, directions: Array) -> Array:
     layers, pivot = np.arange(len(W_1)), np.abs(directions).argmax(axis=1)
     scale = np.where(directions.any(axis=1), directions[layers, pivot], 1.0)
     factors = W_1[layers, :, pivot] / scale[:, None]
-    parallel = (factors[:, :, None] * directions[:, None, :] == W_1).all(axis=2)
-    return np.where(parallel, factors, np.nan)
+    # A product that underflowed to 0 must not pass for a weight that is 0.
+    same = (factors[:, :, None] * directions[:, None, :] == W_1) & ((W_1 != 0) == (directions != 0)[:, None, :])
+    return np.where((W_1 == 0).all(axis=2), 0.0, np.where(same.all(axis=2), factors, np.nan))
 
 
 def _first_nonzero_row(W_1: Array) -> Array:

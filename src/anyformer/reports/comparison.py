@@ -170,17 +170,17 @@ def compare(
     asked = Asked(target, p, max_layers, hidden_size, tightness, patience, pattern, probability_map, effort)
     if methods is None:
         methods = methods_for(None) + (methods_for(pattern) if pattern is not None else [])
-    return tuple(_row(attempt(asked, tolerance, method, progress), progress) for method in methods)
+    return tuple(_row(asked, attempt(asked, tolerance, method, progress), progress) for method in methods)
 
 
-def _row(tried: Attempt, progress: Progress | None) -> ComparisonRow:
+def _row(asked: Asked, tried: Attempt, progress: Progress | None) -> ComparisonRow:
     if tried.plan is None:
         return ComparisonRow(tried.method, refused=tried.refused, needed=size_named(tried.refused or ""))
     sizes = _planned_row(tried.method, tried.plan)
     if tried.model is None:
         return dataclasses.replace(sizes, skipped=tried.skipped)
     start = time.perf_counter()
-    result = tried.model.verify(progress=progress)
+    result = tried.model.verify(progress=progress, effort=asked.effort)
     proved = dataclasses.replace(
         sizes,
         certified_error=tried.model.certificate.certified_error,
