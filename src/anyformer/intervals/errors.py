@@ -1,16 +1,24 @@
 """What goes wrong when a function is run on intervals, and the advice that every such message ends with."""
 
 from anyformer.errors import AnyformerError
+from anyformer.intervals.runs import record
 
 ADVICE = "Rewrite it with functions that intervals support, or declare a modulus instead (lipschitz=… / --lipschitz)."
 
 
 class IntervalError(AnyformerError):
-    """A step of a function that intervals cannot follow; the message says which step and what to write instead."""
+    """A step of a function that intervals cannot follow; the message says which step and what to write instead.
+
+    It is recorded in the current run as soon as it is made: a function that catches it gets no enclosure.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        record(self)
 
 
 class UnknownAttributeError(IntervalError, AttributeError):
-    """An array attribute that intervals do not have. An AttributeError too, so that `hasattr` answers."""
+    """An array attribute that intervals do not have. An AttributeError too, as `hasattr` and NumPy expect."""
 
 
 def unsupported(name: str) -> IntervalError:
@@ -28,3 +36,12 @@ def refuse_options(name: str, options: dict[str, object]) -> None:
         )
     if given:
         raise IntervalError(f"{name} does not take {', '.join(given)} on intervals. {ADVICE}")
+
+
+def refuse_order(name: str, order: object) -> None:
+    """Raise for an order of entries that depends on how an array lies in memory."""
+    if order not in ("C", "F"):
+        raise IntervalError(
+            f"{name} on intervals takes the orders 'C' and 'F'; got {order!r}, which depends on how the array lies in"
+            " memory. Leave the order out."
+        )
