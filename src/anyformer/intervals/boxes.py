@@ -114,9 +114,10 @@ def _enclosed(function: Callable[[Any], Any], boxes: Ends) -> tuple[Ends, str | 
         if values is not None:
             results.low[which], results.high[which] = values.low, values.high
             continue
-        waiting += run.rest(which)
-        first = int(which[int(run.suspects.argmax())])
-        reasons.setdefault(first, str(run.reason))
+        rest = run.rest(which)
+        waiting += rest
+        if len(rest) < 2:
+            reasons[int(which[run.suspects.argmax()])] = str(run.reason)
     if not reasons:
         return results, None
     first = min(reasons)
@@ -145,10 +146,14 @@ def _call(function: Callable[[Any], Any], x: Any, run: Run) -> Ends:
         # What overflows in plain arithmetic shows in the result; a warning would say it twice.
         with np.errstate(all="ignore"):
             values = ends_of(function(x))
+    except IntervalError as error:
+        raise _Fault(str(error)) from error
     except Exception as error:
-        raise _recorded(run, error) from error
+        # The function may have caught what is recorded, and failed for that reason.
+        first = run.faults[0] if run.faults else error
+        raise _fault(first) from error
     if run.faults:
-        raise _recorded(run, run.faults[0])
+        raise _fault(run.faults[0])
     if values.low.shape != x.shape:
         raise _Fault(f"It must return the shape of its argument, {x.shape}; got {values.low.shape}.")
     if not (values.low <= values.high).all():
@@ -156,12 +161,10 @@ def _call(function: Callable[[Any], Any], x: Any, run: Run) -> Ends:
     return values
 
 
-def _recorded(run: Run, error: Exception) -> _Fault:
-    """The first thing that went wrong: the function may have caught it and failed for another reason."""
-    first = run.faults[0] if run.faults else error
-    if isinstance(first, IntervalError):
-        return _Fault(str(first))
-    return _Fault(f"On intervals it raised {type(first).__name__}: {first}. {ADVICE}")
+def _fault(error: Exception) -> _Fault:
+    if isinstance(error, IntervalError):
+        return _Fault(str(error))
+    return _Fault(f"On intervals it raised {type(error).__name__}: {error}. {ADVICE}")
 
 
 def _blame(function: Callable[[Any], Any], boxes: Ends, fault: _Fault) -> IntervalError:

@@ -124,7 +124,8 @@ def _refuse_types(ufunc: np.ufunc, inputs: tuple[Any, ...], name: str) -> None:
     if ufunc is np.matmul or len(inputs) == 1:
         refuse_conditions(name, inputs)
     if not any(_is_array_of_numbers(operand) for operand in inputs):
-        refuse_other_types(name, inputs)
+        # A quotient of integers is of float64.
+        refuse_other_types(name, [*inputs, 1.0] if ufunc is np.divide else inputs)
 
 
 def _is_array_of_numbers(operand: Any) -> bool:
