@@ -79,7 +79,7 @@ FAULTS = {
     "NaN padded": (lambda: np.pad(X, 1, constant_values=np.nan), "Intervals do not mix with NaN"),
     "complex joined": (lambda: np.stack([X, np.full((2, 3, 4), 1j)]), "Intervals are joined with float64 numbers"),
     "exp of a condition": (lambda: np.exp(X > 0), "np.exp of conditions is not supported on intervals."),
-    "condition and short floats": (lambda: (X > 0) * np.float32(0.1), "np.multiply would be of float32, and intervals are"),
+    "condition and short floats": (lambda: (X > 0) * np.float32(0.1), "np.multiply would be of float32"),
     "where of short floats": (lambda: np.where(X > 0, np.float32(1), np.float32(2)), "np.where would be of float32"),
     "matrix norm": (lambda: np.linalg.norm(X, 2, axis=(0, 1)), "A matrix norm, np.linalg.norm with ord=2 over 2 axes,"),
     "other norm": (lambda: np.linalg.norm(X, 3, axis=0), "np.linalg.norm with ord=3 is not supported"),

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from anyformer.certificates.cells import Grid
 from anyformer.certificates.enclosures import Enclosure, up
-from anyformer.certificates.evidence import range_on_boxes
 from anyformer.certificates.job import Job, Sums
 from anyformer.certificates.splitting import SplittingRule, splitting_groups, subdivided
 from anyformer.networks.activations import Array
+from anyformer.targets.ranges import range_on_boxes
 from anyformer.targets.target import Target
 
 Integers = NDArray[np.int64]

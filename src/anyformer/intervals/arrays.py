@@ -21,7 +21,9 @@ _UNDECIDED = (
     "The condition is undecided on this box: it holds for some of its members only."
     " Write it with np.where(condition, this, that), np.maximum or np.minimum."
 )
-_IMMUTABLE = "Conditions on intervals cannot be changed in place. Write c = c & d instead of c &= d, np.where for c[…] ="
+_IMMUTABLE = (
+    "Conditions on intervals cannot be changed in place. Write c = c & d instead of c &= d, np.where to set some."
+)
 
 Followed = TypeVar("Followed", bound=Callable[..., Any])
 
@@ -84,6 +86,7 @@ class _Dispatched(NDArrayOperatorsMixin, ArrayMethods):
         """The greatest members."""
         _hide_from_functions("high")
         return self._ends.high
+
 
 @final
 class IntervalArray(_Dispatched):

@@ -9,14 +9,14 @@ nothing is said of that box. So all that is left to trust is that the function d
 every element of the batch by itself, and does not look behind NumPy's interface, as type(x) and id(x) do.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from anyformer.intervals.arrays import IntervalArray, seen
-from anyformer.intervals.ends import Ends, Plain, ends_of
+from anyformer.intervals.ends import Ends, ends_of
 from anyformer.intervals.errors import ADVICE, IntervalError
 from anyformer.intervals.runs import Run, running
 
@@ -93,7 +93,7 @@ def _nothing(shape: tuple[int, ...]) -> Ends:
     return Ends(np.full(shape, -np.inf), np.full(shape, np.inf))
 
 
-def _shown(results: Ends, reasons: list[str | None]) -> IntervalArray:
+def _shown(results: Ends, reasons: Sequence[str | None]) -> IntervalArray:
     enclosed: IntervalArray = seen(results, why_unknown=next(filter(None, reasons), None))
     return enclosed
 

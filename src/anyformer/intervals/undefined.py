@@ -15,7 +15,7 @@ INFINITIES = "∞ − ∞, 0·∞ or ∞/∞ may occur on this box, which is no 
 
 
 def unknown(result: Ends, entries: Plain, reason: str) -> Ends:
-    """The result with nothing known in some entries, after the box was made suspect. Costs nothing if there are none."""
+    """The result with nothing known in some entries; the box is made suspect. Nothing is done if there are none."""
     if not entries.any():
         return result
     run = current()
