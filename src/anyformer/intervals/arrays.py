@@ -14,7 +14,7 @@ from anyformer.intervals.errors import IntervalError, refuse_options, refuse_ord
 from anyformer.intervals.functions import AMBIGUOUS, call_function
 from anyformer.intervals.memory import Memory
 from anyformer.intervals.methods import ArrayMethods
-from anyformer.intervals.runs import current, record
+from anyformer.intervals.runs import record
 from anyformer.intervals.ufuncs import call_ufunc
 
 _UNDECIDED = (
@@ -46,6 +46,7 @@ class _Dispatched(NDArrayOperatorsMixin, ArrayMethods):
     """NumPy asks these two methods what its functions do to the object."""
 
     __slots__ = ()
+    __hash__ = ArrayMethods.__hash__  # the mixin takes it away
 
     @_recorded
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -64,6 +65,10 @@ class _Dispatched(NDArrayOperatorsMixin, ArrayMethods):
             return seen(result, given[0]._memory.perhaps_shared())
         return _with_memory_of(result, given)
 
+    def _hide_from_functions(self, name: str) -> None:
+        if self._run is not None:
+            raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
+
     def _call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return self.__array_function__(function, (), (self, *args), kwargs)
 
@@ -78,13 +83,13 @@ class _Dispatched(NDArrayOperatorsMixin, ArrayMethods):
     @property
     def low(self) -> Plain:
         """The least members."""
-        _hide_from_functions("low")
+        self._hide_from_functions("low")
         return self._ends.low
 
     @property
     def high(self) -> Plain:
         """The greatest members."""
-        _hide_from_functions("high")
+        self._hide_from_functions("high")
         return self._ends.high
 
 
@@ -113,7 +118,7 @@ class IntervalArray(_Dispatched):
     @property
     def why_unknown(self) -> str | None:
         """The first box of which nothing is known, and the step that has no value there; None if there is none."""
-        _hide_from_functions("why_unknown")
+        self._hide_from_functions("why_unknown")
         return self._why_unknown
 
     def __repr__(self) -> str:
@@ -267,11 +272,6 @@ def _held(value: Any) -> Iterator[Held]:
 
 def _apart(low: Plain, high: Plain) -> Plain:
     return np.array(high) if np.may_share_memory(low, high) else np.asarray(high)
-
-
-def _hide_from_functions(name: str) -> None:
-    if current() is not None:
-        raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
 
 
 def _plain_index(index: Any) -> Any:

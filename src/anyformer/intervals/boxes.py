@@ -94,7 +94,9 @@ def _nothing(shape: tuple[int, ...]) -> Ends:
 
 
 def _shown(results: Ends, reasons: Sequence[str | None]) -> IntervalArray:
-    enclosed: IntervalArray = seen(results, why_unknown=next(filter(None, reasons), None))
+    # It belongs to no run, not even if a function calls `enclose` itself.
+    with running(None):
+        enclosed: IntervalArray = seen(results, why_unknown=next(filter(None, reasons), None))
     return enclosed
 
 
@@ -129,7 +131,8 @@ def _run(function: Callable[[Any], Any], boxes: Ends, batch: int | None) -> tupl
 
     What goes wrong after a step without a value may be due to it: then it does not count.
     """
-    with running(Run(batch)) as run:
+    run = Run(batch)
+    with running(run):
         try:
             # The batch lies next to each other in memory, so that reductions over tokens and width run along it.
             x = seen(Ends(boxes.low.copy(order="F"), boxes.high.copy(order="F")))

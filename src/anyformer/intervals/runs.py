@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 Mask = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
 
+FEW = 8
+
 
 class Run:
     """What is recorded while a function runs on `batch` boxes at once; None for one box without a batch axis."""
@@ -70,8 +72,8 @@ def current() -> Run | None:
 
 
 @contextmanager
-def running(run: Run) -> Iterator[Run]:
-    """Make this the current run."""
+def running(run: Run | None) -> Iterator[Run | None]:
+    """Make this the current run, or none."""
     token = _current.set(run)
     try:
         yield run
@@ -87,8 +89,13 @@ def record(error: Exception) -> None:
 
 
 def _owners(entries: Mask, batch: int) -> Mask | None:
-    """Which boxes the entries seem to belong to: along the one axis that is as long as the batch, or in equal runs."""
+    """Which boxes the entries seem to belong to: along the one axis that is as long as the batch, or in equal runs.
+
+    A few boxes are told apart by running them again: other axes are as short, and the guess would often be wrong.
+    """
     shape = entries.shape
+    if batch <= FEW:
+        return None
     if shape.count(batch) == 1:
         axis = shape.index(batch)
         return np.asarray(entries.any(axis=tuple(other for other in range(len(shape)) if other != axis)))
