@@ -155,6 +155,11 @@ def bare(x):
         return x * 0.0 + 7.0
 
 
+def loudly(x):
+    with np.errstate(over="raise"):
+        return 1 / np.exp(x * 1000)
+
+
 def changed_condition(x):
     condition = x > -5
     condition.ravel()[0] = False
@@ -206,9 +211,20 @@ REFUSED = {
     ),
     "default of getattr": (lambda x: x * 2.0 if getattr(x, "flags", None) is None else x, "no attribute .flags"),
     "hasattr": (lambda x: x * 2.0 if not hasattr(x, "strides") else x, "Intervals have no attribute .strides"),
-    "method with unknown keywords": (caught(lambda x: x.sum(axis=1, where=True)), "does not take where"),
+    "method with unknown keywords": (caught(lambda x: x + x.sum(initial=3.0)), "does not take initial"),
     "rounded number": (caught(lambda x: x * round(x[0, 0, 0])), "An interval is not one number"),
     "number as a key": (caught(lambda x: {x[0, 0, 0]: x}.popitem()[1]), "An interval is not one number"),
+    "nothing added": (lambda x: x + np.sum(x, where=False), "np.sum does not take where on intervals"),
+    "from 0 on": (lambda x: x + np.max(x - 9.0, initial=False), "np.max does not take initial on intervals"),
+    "nothing computed": (lambda x: np.exp(x, where=False) * 0.0, "np.exp does not take where on intervals"),
+    "overwritten": (through(lambda x: np.median(x, overwrite_input=True)), "does not take overwrite_input"),
+    "taken by a condition": (lambda x: np.take(np.array([5.0, -5.0]), x > 0), "cannot become a plain array"),
+    "rolled by a condition": (lambda x: np.roll(x, (x > 0)[0, 0, 0], axis=1), "by plain numbers where entries go"),
+    "padded by a condition": (lambda x: np.pad(x, (x > 0)[0, 0, 0])[: len(x)], "np.pad on intervals takes a plain"),
+    "clipped to a condition": (lambda x: np.clip(np.arange(3), x > 0, 2) + x, "np.clip of conditions"),
+    "masked array": (lambda x: x + np.ma.array([1.0, 2.0, 3.0], mask=[True, False, False]), "mix with plain arrays"),
+    "subclass": (lambda x: x * np.ones(3).view(np.recarray), "Intervals mix with plain arrays only; got recarray"),
+    "errors that are raised": (caught(lambda x: loudly(x)), "np.errstate must stay at 'ignore'"),
     "integers counted": (lambda x: x + np.count_nonzero(x > 0), "np.count_nonzero gives integers"),
 }
 

@@ -14,7 +14,7 @@ from anyformer.intervals.errors import IntervalError, refuse_options, refuse_ord
 from anyformer.intervals.functions import AMBIGUOUS, call_function
 from anyformer.intervals.memory import Memory
 from anyformer.intervals.methods import ArrayMethods
-from anyformer.intervals.runs import record
+from anyformer.intervals.runs import current, record
 from anyformer.intervals.ufuncs import call_ufunc
 
 _UNDECIDED = (
@@ -50,6 +50,7 @@ class _Dispatched(NDArrayOperatorsMixin, ArrayMethods):
 
     @_recorded
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        _refuse_errstate()
         # Ends may overflow or be infinite; the rules know what to make of it.
         with np.errstate(all="ignore"):
             return seen(call_ufunc(ufunc, method, inputs, kwargs))
@@ -58,6 +59,7 @@ class _Dispatched(NDArrayOperatorsMixin, ArrayMethods):
     def __array_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
+        _refuse_errstate()
         with np.errstate(all="ignore"):
             result = call_function(func, args, kwargs)
         given = list(_held((args, kwargs)))
@@ -268,6 +270,12 @@ def _held(value: Any) -> Iterator[Held]:
             yield from _held(part)
     elif isinstance(value, dict):
         yield from _held(list(value.values()))
+
+
+def _refuse_errstate() -> None:
+    """Raise if NumPy was told to raise or warn on overflow: for members it would, for ends it would not."""
+    if current() is not None and any(mode != "ignore" for mode in np.geterr().values()):
+        raise IntervalError(f"np.errstate must stay at 'ignore' in a function on intervals; got {np.geterr()}.")
 
 
 def _apart(low: Plain, high: Plain) -> Plain:

@@ -92,6 +92,7 @@ def truth_of(value: Any) -> Ends:
         return opened(value)
     if isinstance(value, Ends):
         return value
+    _refuse_other_arrays(value)
     known = np.asarray(value, dtype=np.bool_)
     return Ends(known, known)
 
@@ -107,6 +108,7 @@ def ends_of(value: Any) -> Ends:
         if is_truth(value):
             return Ends(value.low.astype(np.float64), value.high.astype(np.float64))
         return value
+    _refuse_other_arrays(value)
     array = np.asarray(value)
     if array.dtype.kind == "f" and array.dtype.itemsize <= 8:
         return _numbers(array.astype(np.float64, copy=False))
@@ -117,6 +119,12 @@ def ends_of(value: Any) -> Ends:
     raise IntervalError(
         f"Intervals mix with float64 numbers and integers only; got {type(value).__name__} of {array.dtype}. {ADVICE}"
     )
+
+
+def _refuse_other_arrays(value: Any) -> None:
+    """Masked arrays, matrices and the arrays of other libraries have their own idea of every operation."""
+    if type(value) is not np.ndarray and hasattr(value, "__array_ufunc__") and not isinstance(value, np.generic):
+        raise IntervalError(f"Intervals mix with plain arrays only; got {type(value).__name__}. Use np.asarray on it.")
 
 
 def is_point(ends: Ends) -> bool:

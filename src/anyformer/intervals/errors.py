@@ -6,6 +6,10 @@ from anyformer.intervals.runs import record
 ADVICE = "Rewrite it with functions that intervals support, or declare a modulus instead (lipschitz=… / --lipschitz)."
 
 
+# What may be said explicitly, since it is so anyway.
+_USUAL = {"where": True, "overwrite_input": False, "subok": True, "keepdims": False}
+
+
 class IntervalError(AnyformerError):
     """A step of a function that intervals cannot follow; the message says which step and what to write instead.
 
@@ -27,8 +31,8 @@ def unsupported(name: str) -> IntervalError:
 
 
 def refuse_options(name: str, options: dict[str, object]) -> None:
-    """Raise if NumPy keywords were given that intervals do not take; None and False are as good as not given."""
-    given = sorted(key for key, value in options.items() if value is not None and value is not False)
+    """Raise if NumPy keywords were given that intervals do not take, and not as NumPy takes them anyway."""
+    given = sorted(key for key, value in options.items() if value is not None and value is not _USUAL.get(key))
     if "out" in given:
         raise IntervalError(
             f"{name}(…, out=…) is not supported on intervals: a plain array cannot hold them."

@@ -14,7 +14,7 @@ from anyformer.intervals.ends import Ends, Held, ends_of, is_truth, opened
 from anyformer.intervals.errors import IntervalError, refuse_options, refuse_order, unsupported
 
 # How to sort makes no difference to what is sorted.
-_IGNORED: Final = ("overwrite_input", "kind", "stable")
+_IGNORED: Final = ("kind", "stable")
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,7 @@ def function_name(function: Callable[..., Any]) -> str:
 def _clip(a: Ends, a_min: Any = None, a_max: Any = None, min: Any = None, max: Any = None) -> Ends:
     lower = a_min if min is None else min
     upper = a_max if max is None else max
+    refuse_conditions("np.clip", [lower, upper])
     raised = a if lower is None else arithmetic.maximum(a, ends_of(lower))
     return arithmetic.positive(raised if upper is None else arithmetic.minimum(raised, ends_of(upper)))
 

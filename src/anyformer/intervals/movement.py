@@ -57,6 +57,25 @@ _JOINS: Final = ["stack", "concatenate", "concat", "vstack", "hstack", "dstack",
 _COPYING_PADS: Final = ("constant", "edge", "reflect", "symmetric", "wrap")
 
 
+# These take several arrays; all others take one, or one sequence of them, first.
+_OF_MANY: Final = ("broadcast_arrays", "atleast_1d", "atleast_2d", "atleast_3d", "append")
+
+
+def moved_by_plain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Like `moved`, if only what is moved is made of intervals: by how much must be the same for all members."""
+    named = [value for name, value in kwargs.items() if args or name in ("axis", "indices", "shift", "repeats", "obj")]
+    if any(_holds_intervals(value) for value in (*args[1:], *named)):
+        raise IntervalError(
+            f"np.{function.__name__} on intervals must be told by plain numbers where entries go; got an interval or a"
+            " condition, for which it differs from member to member. Use np.where."
+        )
+    return moved(function, *args, **kwargs)
+
+
+def _holds_intervals(value: Any) -> bool:
+    return isinstance(value, Held) or (isinstance(value, (list, tuple)) and any(map(_holds_intervals, value)))
+
+
 def moved(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Apply a function that moves entries to both ends of every interval among its arguments."""
     low = function(*_side(args, "low"), **_side(kwargs, "low"))
@@ -96,16 +115,18 @@ def joined(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 def moves() -> dict[Callable[..., Any], Callable[..., Any]]:
     """The functions of this NumPy that only move entries, each with its interval version."""
-    moving = {getattr(np, name): moved for name in _MOVES if hasattr(np, name)}
+    moving = {getattr(np, name): moved if name in _OF_MANY else moved_by_plain for name in _MOVES if hasattr(np, name)}
     joining = {getattr(np, name): joined for name in _JOINS if hasattr(np, name)}
     return {
         function: partial(rule, function)
-        for function, rule in {**moving, **joining, sliding_window_view: moved}.items()
+        for function, rule in {**moving, **joining, sliding_window_view: moved_by_plain}.items()
     } | {np.reshape: reshaped, np.ravel: ravelled, np.copy: copied}
 
 
 def padded(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Any:
     """np.pad, in the modes that copy entries."""
+    if _holds_intervals(pad_width):
+        raise IntervalError("np.pad on intervals takes a plain pad_width; got an interval or a condition.")
     if mode not in _COPYING_PADS:
         raise IntervalError(f"np.pad on intervals takes the modes {', '.join(_COPYING_PADS)}; got {mode!r}.")
     options = {"constant_values": ends_of(constant_values)} if mode == "constant" else {}
@@ -166,6 +187,8 @@ def _checked(low: Any, high: Any) -> Any:
     """The result as ends; a plain array that came in with the intervals may have brought something else along."""
     if np.may_share_memory(low, high):
         return low  # np.broadcast_arrays returns the plain arrays as well
+    if type(low) not in (np.ndarray, np.float64, np.bool_):
+        raise IntervalError(f"Intervals are joined with plain arrays only; got {type(low).__name__}.")
     if low.dtype not in (np.float64, np.bool_) or low.dtype != high.dtype:
         raise IntervalError(f"Intervals are joined with float64 numbers and integers only; got {low.dtype}.")
     return Ends(low, high)
