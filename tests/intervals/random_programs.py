@@ -145,6 +145,7 @@ def _makers(is_rational: bool, batch: int | None) -> list[Callable[[Draw], Step]
         steps.set_items,
         steps.in_place,
         steps.in_place_on_part,
+        steps.alias,
         steps.compare,
         steps.decide,
     ]

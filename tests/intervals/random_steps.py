@@ -286,6 +286,7 @@ TRAPS = {
     "sum of a condition": lambda v: np.sum(v > 0) / 2.0 + v,
     "difference of a condition": lambda v: v + np.diff((v > 0).ravel(), append=True)[0],
     "condition times an integer": lambda v: ((v > 0) * 200) / 2.0,
+    "integers that wrap around": lambda v: ((v > 0) * 2**40) * ((v > 0) * 2**40) / 2.0**70,
     "integers chosen": lambda v: np.where(v > 0, 3, 2) ** 2 / 2.0,
     "zeros like a condition": lambda v: np.zeros_like(v > 0) + v,
     "full like a condition": lambda v: np.full_like(v > 0, 2.5) * v,
@@ -409,6 +410,12 @@ def index(draw: Draw) -> Step:
     at = draw.array()
     where = draw.index(at)
     return lambda run: run.values.append(run.values[at][where])
+
+
+def alias(draw: Draw) -> Step:
+    """Another name for the same object: what is done to it in place shows under both, unless it is a number."""
+    at = draw.floats()
+    return lambda run: run.values.append(run.values[at])
 
 
 def set_items(draw: Draw) -> Step:

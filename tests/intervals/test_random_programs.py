@@ -5,8 +5,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from anyformer.intervals import arrays, memory, movement, ufuncs, undefined
+from anyformer.intervals import conditions, functions, memory, ufuncs, undefined
 from anyformer.intervals.ends import Ends
+from anyformer.intervals.runs import Run
 from tests.intervals.random_programs import Kind, check_program
 
 COUNT = 500
@@ -20,30 +21,39 @@ def test_no_program_is_missed():
     assert counts[Kind.HELD] > 0.5 * COUNT
 
 
-def missed(seeds=300):
+def missed(seeds=1000):
     return any(check_program(seed).kind is Kind.MISSED for seed in range(seeds))
 
 
-FAULTS = {
-    "memory that is never uncertain": (memory.Memory, "write", lambda self: None),
-    "copies that are views": (movement, "copied", lambda a, order="C": movement.moved(lambda x: x[...], a)),
-    "boxes that are never suspect": (undefined, "current", lambda: None),
-    "numbers that are arrays": (ufuncs, "number", lambda result: result),
-    "refusals that are forgotten": (arrays, "record", lambda error: None),
-    "subtraction of like ends": (
-        ufuncs.ELEMENTWISE,
-        np.subtract,
-        lambda a, b: Ends(np.minimum(a.low - b.low, a.high - b.high), np.maximum(a.low - b.low, a.high - b.high)),
-    ),
-}
+def like_ends(a, b):
+    """A difference that takes its arguments for dependent on each other."""
+    ends = a.low - b.low, a.high - b.high
+    return Ends(np.minimum(*ends), np.maximum(*ends))
 
 
-@pytest.mark.parametrize("name", ["memory that is never uncertain", "boxes that are never suspect"])
-def test_planted_faults_are_found(monkeypatch, name):
-    monkeypatch.setattr(*FAULTS[name])
+@pytest.mark.parametrize(
+    ("place", "name", "fault"),
+    [
+        (memory.Memory, "write", lambda self: None),
+        (undefined, "current", lambda: None),
+        (ufuncs, "number", lambda result: result),
+        (conditions, "refuse_other_types", lambda name, operands: None),
+    ],
+    ids=["memory that is never uncertain", "boxes that are never suspect", "numbers that are arrays", "other types"],
+)
+def test_planted_faults_are_found(monkeypatch, place, name, fault):
+    monkeypatch.setattr(place, name, fault)
+    for module in (functions, ufuncs):
+        if hasattr(module, name):
+            monkeypatch.setattr(module, name, fault)
     assert missed()
 
 
 def test_a_wrong_rule_is_found(monkeypatch):
-    monkeypatch.setitem(*FAULTS["subtraction of like ends"])
+    monkeypatch.setitem(ufuncs.ELEMENTWISE, np.subtract, like_ends)
+    assert missed()
+
+
+def test_forgotten_refusals_are_found(monkeypatch):
+    monkeypatch.setattr(Run, "faults", property(lambda self: [], lambda self, value: None), raising=False)
     assert missed()

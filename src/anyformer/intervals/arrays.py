@@ -257,8 +257,10 @@ def _with_memory_of(result: Any, given: list[Held]) -> Any:
         return type(result)([_with_memory_of(part, given) for part in result])
     if not isinstance(result, Ends):
         return result
-    shared = (array._memory for array in given if np.may_share_memory(result.low, array._ends.low))
-    return seen(result, next(shared, None))
+    shared = {array._memory for array in given if np.may_share_memory(result.low, array._ends.low)}
+    memory = next(iter(shared), None)
+    # Arrays that may share memory in NumPy may do so here: which of them this is a view of cannot be told.
+    return seen(result, memory.perhaps_shared() if memory and len(shared) > 1 else memory)
 
 
 def _held(value: Any) -> Iterator[Held]:

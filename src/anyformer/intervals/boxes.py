@@ -55,7 +55,7 @@ def enclose(function: Callable[[Any], Any], low: ArrayLike, high: ArrayLike) -> 
         ([[[0.5], [1.0]]], [[[1.0], [2.0]]])
     """
     boxes = _boxes(low, high)
-    results, reasons = _nothing(boxes.low.shape), []
+    results, reasons = Ends(np.empty(boxes.low.shape), np.empty(boxes.low.shape)), []
     at_once = max(1, ENTRIES_AT_ONCE // max(1, boxes.low[:1].size))
     for start in range(0, len(boxes.low), at_once):
         piece = slice(start, start + at_once)
@@ -102,28 +102,35 @@ def _shown(results: Ends, reasons: Sequence[str | None]) -> IntervalArray:
 
 def _enclosed(function: Callable[[Any], Any], boxes: Ends) -> tuple[Ends, str | None]:
     """What is known on the boxes of one piece, and why nothing is on the first that it is not."""
-    results, reasons = _nothing(boxes.low.shape), {}
-    waiting = [np.arange(len(boxes.low))]
+    run, values = _followed(function, boxes)
+    return (values, None) if values is not None else _told_apart(function, boxes, run)
+
+
+def _told_apart(function: Callable[[Any], Any], boxes: Ends, run: Run) -> tuple[Ends, str]:
+    """Run the function without the suspects of the run before, until no step is left without a value."""
+    results, reasons, waiting = _nothing(boxes.low.shape), dict[int, str](), []
+    which, values = np.arange(len(boxes.low)), None
     for _ in range(MOST_RUNS):
+        if values is None:
+            rest = run.rest(which)
+            waiting += rest
+            if len(rest) < 2:
+                reasons[int(which[run.suspects.argmax()])] = str(run.reason)
         if not waiting:
             break
         which = waiting.pop()
-        some = Ends(boxes.low[which], boxes.high[which])
-        try:
-            run, values = _run(function, some, len(which))
-        except _Fault as fault:
-            raise _blame(function, some, fault) from fault.__cause__
+        run, values = _followed(function, Ends(boxes.low[which], boxes.high[which]))
         if values is not None:
             results.low[which], results.high[which] = values.low, values.high
-            continue
-        rest = run.rest(which)
-        waiting += rest
-        if len(rest) < 2:
-            reasons[int(which[run.suspects.argmax()])] = str(run.reason)
-    if not reasons:
-        return results, None
-    first = min(reasons)
-    return results, _on_box(Ends(boxes.low[first], boxes.high[first]), reasons[first])
+    first = min(reasons, default=0)
+    return results, _on_box(Ends(boxes.low[first], boxes.high[first]), reasons.get(first, str(run.reason)))
+
+
+def _followed(function: Callable[[Any], Any], boxes: Ends) -> tuple[Run, Ends | None]:
+    try:
+        return _run(function, boxes, len(boxes.low))
+    except _Fault as fault:
+        raise _blame(function, boxes, fault) from fault.__cause__
 
 
 def _run(function: Callable[[Any], Any], boxes: Ends, batch: int | None) -> tuple[Run, Ends | None]:
