@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import anyformer.intervals
-from anyformer.intervals import IntervalArray, IntervalError, boxes, enclose
+from anyformer.intervals import IntervalArray, IntervalError, boxes, enclose, ufuncs
+from anyformer.intervals.ends import Ends
 
 LOW = np.random.default_rng(0).uniform(0.5, 1.0, (7, 2, 3))
 HIGH = LOW + 0.25
@@ -73,14 +74,25 @@ def test_boxes_that_are_none(low, high, message):
         enclose(np.exp, low, high)
 
 
+def test_the_first_box_that_is_unknown_is_shown():
+    low, high = LOW.copy(), HIGH.copy()
+    low[4, 1, 2] = low[6, 0, 0] = -0.125
+    result = enclose(np.sqrt, low, high)
+    assert np.isinf(result.low[[4, 6]]).all()
+    assert np.isinf(result.high[[4, 6]]).all()
+    assert np.isfinite(np.delete(result.low, [4, 6], axis=0)).all()
+    assert result.why_unknown.startswith(f"On the box from {low[4].tolist()} to {high[4].tolist()}: ")
+    assert "may leave its domain on this box: np.sqrt needs arguments that are at least 0; got" in result.why_unknown
+    assert f"got the interval [-0.125, {float(high[4, 1, 2])!r}]" in result.why_unknown
+    assert enclose(np.exp, low, high).why_unknown is None
+
+
 def test_the_first_box_at_fault_is_shown():
     low, high = LOW.copy(), HIGH.copy()
     low[4, 1, 2] = low[6, 0, 0] = -0.125
     with pytest.raises(IntervalError) as caught:
-        enclose(np.sqrt, low, high)
+        enclose(lambda x: x if (x > 0).all() else -x, low, high)
     assert str(caught.value).startswith(f"On the box from {low[4].tolist()} to {high[4].tolist()}: ")
-    assert "may leave its domain on this box: np.sqrt needs arguments that are at least 0; got" in str(caught.value)
-    assert f"got the interval [-0.125, {float(high[4, 1, 2])!r}]" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -105,22 +117,17 @@ def test_functions_that_cannot_be_followed(function, message):
 
 
 def test_batches_that_are_mixed():
-    def mixing(x):
-        return np.sqrt(len(x) - 5.0 - np.exp(x * 0 - 100))[:1] * np.ones(x.shape) if len(x) < 6 else np.sqrt(-x)
-
     def only_together(x):
-        return np.sqrt(-x) if len(x) == 7 else x
+        return x.imag if len(x) == 7 else x
 
     with pytest.raises(IntervalError, match="The function fails on 7 boxes together, though on neither half"):
         enclose(only_together, LOW, HIGH)
-    with pytest.raises(IntervalError, match="On the box"):
-        enclose(mixing, LOW, HIGH)
 
 
 def test_a_broken_enclosure_is_reported(monkeypatch):
-    def broken(x):
-        x.low[0, 0, 0] = np.nan
-        return x
+    def broken(a):
+        return Ends(a.low * np.nan, a.high)
 
+    monkeypatch.setitem(ufuncs.ELEMENTWISE, np.exp, broken)
     with pytest.raises(IntervalError, match="Report this as a bug"):
-        enclose(broken, LOW, HIGH)
+        enclose(np.exp, LOW, HIGH)

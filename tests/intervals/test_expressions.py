@@ -76,7 +76,7 @@ def value(tree, x):
         return x if tree == "x" else PLAIN
     name, *parts = tree
     result = (OF_ONE if len(parts) == 1 else OF_TWO)[name](*(value(part, x) for part in parts))
-    if isinstance(result, np.ndarray) and np.isnan(result).any():
+    if type(result) is np.ndarray and np.isnan(result).any():
         raise NotANumber
     return result
 

@@ -61,7 +61,7 @@ ELEMENTWISE = {
     "where, logic": lambda x: np.where((x > 0) & (x <= 1) | ~(x >= -1) ^ (x != ROW), x, -x),
     "where, logical functions": lambda x: np.where(np.logical_and(x < 1, np.logical_not(x == 0)), x, 3.0),
     "select": lambda x: np.select([x < -1, x < 1], [-x, x * x], default=2.0),
-    "mask as number": lambda x: (x > 0) * x + (x < 0.5) / 2 + 3 * (x > PLAIN),
+    "mask as number": lambda x: (x > 0) * x + (x < 0.5) / 2 + 3.0 * (x > PLAIN),
     "mask converted": lambda x: (x > 0).astype(float) * 0.1,
     "masks added": lambda x: np.where((x > 0) + (x < -1), x, 0),
 }
@@ -91,7 +91,7 @@ REDUCING = {
     "norm inf": lambda x: np.linalg.norm(x, np.inf, axis=2) + np.linalg.norm(x, -np.inf, axis=2),
     "reduce": lambda x: np.add.reduce(x) + np.maximum.reduce(x, axis=0) * np.minimum.reduce(x, 0),
     "reduce a product": lambda x: np.multiply.reduce(x, axis=-1, keepdims=True),
-    "count": lambda x: np.count_nonzero(x > 0, axis=1) + np.sum(x > 0, axis=1) + (x > 0).mean(axis=1),
+    "count": lambda x: np.sum((x > 0).astype(float), axis=1) + (x > 0).astype(float).mean(axis=1),
     "any and all": lambda x: np.where(np.any(x > 1, axis=1) & (x < 2).all(axis=1), 1.0, 2.0),
 }
 
@@ -161,7 +161,7 @@ MOVING = {
     "pad with a number": lambda x: np.pad(x, 1, constant_values=7.5),
     "windows": lambda x: sliding_window_view(x, 3, axis=-1).mean(axis=-1),
     "triangles": lambda x: np.triu(x) + np.tril(x, -1),
-    "likes": lambda x: np.zeros_like(x) + np.ones_like(x) + np.full_like(x, 2.5) + np.ones_like(x, dtype=bool),
+    "likes": lambda x: np.zeros_like(x) + np.ones_like(x) + np.full_like(x, 2.5),
     "copy": lambda x: x.copy() + np.copy(x) + x.astype(float),
     "index": lambda x: x[1, ..., 0] + x[0, :, :, -1] + x[..., 2][1],
     "index by arrays": lambda x: x[:, [2, 0, 1]][:, :, np.array([3, 1])] + x[:, :, 1:3],

@@ -18,6 +18,7 @@ from anyformer.intervals import IntervalError
 from anyformer.networks.activations import Array
 from anyformer.networks.network import Network
 from anyformer.targets.checks import check_target
+from anyformer.targets.enclosure_checks import check_enclosures
 from anyformer.targets.target import Target
 
 
@@ -68,6 +69,8 @@ def verify(
     try:
         check_cost(cost_of_proof(certificate.grid.cells_per_axis, target.tokens, network.parameter_count), effort)
         check_target(target)
+        if certificate.kind is Evidence.UNCONDITIONAL:
+            check_enclosures(target)
         bound = derive_bound(
             network,
             target,

@@ -5,9 +5,12 @@ import enum
 import numpy as np
 
 from anyformer.errors import TargetError
-from anyformer.intervals import IntervalError, enclose
-from anyformer.networks.activations import Array
+from anyformer.intervals import IntervalError
+from anyformer.targets import samples as sampled
+from anyformer.targets.ranges import enclosure
 from anyformer.targets.target import Target
+
+_POINTS = 16
 
 
 class Evidence(enum.Enum):
@@ -18,7 +21,12 @@ class Evidence(enum.Enum):
 
 
 def evidence_for(target: Target) -> Evidence:
-    """Unconditional if the function runs on intervals, else the declared modulus; an error if there is neither."""
+    """Unconditional if the function runs on intervals, else the declared modulus; an error if there is neither.
+
+    A function of one sequence would have to be run box by box, which takes long: a declared modulus is preferred.
+    """
+    if not target.vectorised and target.modulus is not None:
+        return Evidence.MODULUS
     trouble = _trouble_with_intervals(target)
     if trouble is None:
         return Evidence.UNCONDITIONAL
@@ -31,20 +39,18 @@ def evidence_for(target: Target) -> Evidence:
 
 
 def _trouble_with_intervals(target: Target) -> str | None:
-    if not target.vectorised:
-        return "it takes one sequence at a time"
+    """Why nothing can be known of the target: it is refused, or no step leads to a value even at single points."""
     shape = (1, target.tokens, target.width)
     low, high = (
         np.broadcast_to(end, shape) for end in (target.domain.lows(target.width), target.domain.highs(target.width))
     )
     try:
-        range_on_boxes(target, low, high)
+        if enclosure(target, low, high).why_unknown is None:
+            return None
+        # Smaller boxes may be fine. If not even points are, none will be.
+        points = sampled.inside(target, _POINTS, np.random.default_rng(0))[:_POINTS]
+        values = enclosure(target, points, points)
     except (IntervalError, TargetError) as error:
         return str(error)
-    return None
-
-
-def range_on_boxes(target: Target, low: Array, high: Array) -> tuple[Array, Array]:
-    """Bounds of every output entry on boxes of inputs, all of shape (batch, tokens, width)."""
-    values = enclose(target.function, low, high)
-    return values.low, values.high
+    nowhere_known = np.isinf(values.low).any(axis=(1, 2)).all()
+    return values.why_unknown if nowhere_known else None

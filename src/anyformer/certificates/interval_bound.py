@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from anyformer.certificates.cells import Grid, volumes
 from anyformer.certificates.enclosures import Enclosure, up_times
-from anyformer.certificates.evidence import range_on_boxes
 from anyformer.certificates.gate import vigilant
 from anyformer.certificates.job import Job, Sums
 from anyformer.certificates.powers import power_above, power_below
 from anyformer.certificates.splitting import SplittingRule, splitting_groups, subdivided
 from anyformer.networks.activations import Array
+from anyformer.targets.ranges import range_on_boxes
 from anyformer.targets.target import Target
 
 Integers = NDArray[np.int64]

@@ -9,11 +9,12 @@ import math
 
 import numpy as np
 
-from anyformer.certificates.evidence import Evidence, evidence_for, range_on_boxes
+from anyformer.certificates.evidence import Evidence, evidence_for
 from anyformer.construction.drafts import power_of_two_above, power_of_two_below
 from anyformer.construction.lattice import Integers, Lattice
 from anyformer.construction.tables import sampled_error
 from anyformer.networks.activations import Array
+from anyformer.targets.ranges import range_on_boxes
 from anyformer.targets.target import Target
 
 RAMP_SHARE = 2.0**-10

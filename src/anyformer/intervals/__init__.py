@@ -1,7 +1,7 @@
 """Functions on sequences, written in plain NumPy, run on intervals: their range on boxes without a declared modulus."""
 
 from anyformer.intervals.arrays import IntervalArray
-from anyformer.intervals.boxes import enclose
+from anyformer.intervals.boxes import enclose, enclose_each
 from anyformer.intervals.errors import IntervalError
 
-__all__ = ["IntervalArray", "IntervalError", "enclose"]
+__all__ = ["IntervalArray", "IntervalError", "enclose", "enclose_each"]

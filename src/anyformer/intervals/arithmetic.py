@@ -6,19 +6,36 @@ from functools import reduce
 import numpy as np
 
 from anyformer.intervals.ends import Ends, Plain, ends_of, is_point, magnitudes
-from anyformer.intervals.rounding import SMALLEST, SMALLEST_NORMAL, lowered, outward, raised
+from anyformer.intervals.rounding import (
+    SMALLEST,
+    SMALLEST_NORMAL,
+    all_finite,
+    lowered,
+    outward,
+    outward_finite,
+    raised,
+)
+from anyformer.intervals.undefined import INFINITIES, outside, unknown
 
 ONE = ends_of(1.0)
 
 
 def add(a: Ends, b: Ends) -> Ends:
-    """a + b: increasing in both."""
-    return outward(a.low + b.low, a.high + b.high)
+    """a + b: increasing in both. It has no value for ∞ and −∞."""
+    low, high = np.asarray(a.low + b.low), np.asarray(a.high + b.high)
+    if all_finite(low, high):
+        return outward_finite(low, high)
+    opposite = ((a.low == -np.inf) & (b.high == np.inf)) | ((a.high == np.inf) & (b.low == -np.inf))
+    return unknown(outward(low, high), np.asarray(opposite), INFINITIES)
 
 
 def subtract(a: Ends, b: Ends) -> Ends:
     """a − b: increasing in a, decreasing in b. x − x is not seen to be 0."""
-    return outward(a.low - b.high, a.high - b.low)
+    low, high = np.asarray(a.low - b.high), np.asarray(a.high - b.low)
+    if all_finite(low, high):
+        return outward_finite(low, high)
+    alike = ((a.low == -np.inf) & (b.low == -np.inf)) | ((a.high == np.inf) & (b.high == np.inf))
+    return unknown(outward(low, high), np.asarray(alike), INFINITIES)
 
 
 def negative(a: Ends) -> Ends:
@@ -37,21 +54,26 @@ def absolute(a: Ends) -> Ends:
 
 
 def multiply(a: Ends, b: Ends) -> Ends:
-    """a·b: linear in each argument for a fixed other one, so that its extremes are at corners."""
+    """a·b: linear in each argument for a fixed other one, with extremes at corners. No value for 0 and ∞."""
     low, high = _corners(np.multiply, a, b)
-    if np.isnan(low).any():
-        low, high = _corners(_zero_wins, a, b)
-    return _product_outward(low, high, a, b)
+    if all_finite(low, high):
+        return _product_outward(outward_finite(low, high), low, high, a, b)
+    # An infinite end makes some corner infinite or NaN, so that none is overlooked here.
+    zero_and_infinite = (_holds_zero(a) & _is_unbounded(b)) | (_is_unbounded(a) & _holds_zero(b))
+    return unknown(_product_outward(outward(low, high), low, high, a, b), zero_and_infinite, INFINITIES)
 
 
 def divide(a: Ends, b: Ends) -> Ends:
-    """a/b: monotone in each argument while b keeps its sign, extremes at corners; anything if b may be 0."""
+    """a/b: monotone in each argument while b keeps its sign, extremes at corners; no value if b may be 0."""
     low, high = _corners(np.divide, a, b)
-    quotient = _product_outward(low, high, a, b)
-    may_be_zero = (b.low <= 0) & (b.high >= 0)
-    if not may_be_zero.any():
+    zero = _holds_zero(b)
+    if all_finite(low, high) and not zero.any():
+        return _product_outward(outward_finite(low, high), low, high, a, b)
+    quotient = _product_outward(outward(low, high), low, high, a, b)
+    quotient = unknown(quotient, np.asarray(_is_unbounded(a) & _is_unbounded(b)), INFINITIES)
+    if not zero.any():
         return quotient
-    return Ends(np.where(may_be_zero, -np.inf, quotient.low), np.where(may_be_zero, np.inf, quotient.high))
+    return unknown(quotient, np.broadcast_to(zero, low.shape), outside("division", "other than 0", b, zero))
 
 
 def reciprocal(a: Ends) -> Ends:
@@ -89,18 +111,20 @@ def _corners(operation: Callable[[Plain, Plain], Plain], a: Ends, b: Ends) -> tu
     return reduce(np.minimum, results), reduce(np.maximum, results)
 
 
-def _zero_wins(x: Plain, y: Plain) -> Plain:
-    """The product with 0·∞ = 0: members are finite, however large, and 0 times each of them is 0."""
-    return np.where((x == 0) | (y == 0), 0.0, x * y)
+def _holds_zero(a: Ends) -> Plain:
+    return np.asarray((a.low <= 0) & (a.high >= 0))
 
 
-def _product_outward(low: Plain, high: Plain, a: Ends, b: Ends) -> Ends:
-    """Round the ends of a product or quotient outwards, keeping the sign that the signs of a and b give it.
+def _is_unbounded(a: Ends) -> Plain:
+    return np.asarray(np.isinf(a.low) | np.isinf(a.high))
+
+
+def _product_outward(result: Ends, low: Plain, high: Plain, a: Ends, b: Ends) -> Ends:
+    """Widen the rounded ends of a product or quotient, keeping the sign that the signs of a and b give it.
 
     Below the normal numbers a rounded product may be off by half of SMALLEST however small it is. An end that came
     out as 0 stays 0 if no members have a product beyond it; otherwise that product may have underflowed.
     """
-    result = outward(low, high)
     tiny = np.abs(low) < SMALLEST_NORMAL
     if tiny.any():
         below = ((a.low < 0) & (b.high > 0)) | ((a.high > 0) & (b.low < 0))

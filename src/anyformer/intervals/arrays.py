@@ -1,66 +1,106 @@
-"""Interval arrays and undecided conditions, as NumPy's functions and operators see them."""
+"""Interval arrays and conditions on them, as NumPy's functions and operators see them."""
 
-from collections.abc import Callable
-from typing import Any, Self, final
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any, Self, TypeVar, final
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike
 
 from anyformer.intervals.conditions import decided
-from anyformer.intervals.ends import Ends, Plain, ends_of, is_truth, truth_of
-from anyformer.intervals.errors import IntervalError
-from anyformer.intervals.functions import call_function
+from anyformer.intervals.ends import Ends, Held, Plain, ends_of, is_truth, opened
+from anyformer.intervals.errors import IntervalError, refuse_options, refuse_order
+from anyformer.intervals.functions import AMBIGUOUS, call_function
+from anyformer.intervals.memory import Memory
 from anyformer.intervals.methods import ArrayMethods
+from anyformer.intervals.runs import current, record
 from anyformer.intervals.ufuncs import call_ufunc
 
 _UNDECIDED = (
     "The condition is undecided on this box: it holds for some of its members only."
     " Write it with np.where(condition, this, that), np.maximum or np.minimum."
 )
+_IMMUTABLE = (
+    "Conditions on intervals cannot be changed in place. Write c = c & d instead of c &= d, np.where to set some."
+)
+
+Followed = TypeVar("Followed", bound=Callable[..., Any])
+
+
+def _recorded(method: Followed) -> Followed:
+    """Record whatever goes wrong, NumPy's own errors too: on arrays it might go well, and the function may catch it."""
+
+    @wraps(method)
+    def followed(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(*args, **kwargs)
+        except Exception as error:
+            record(error)
+            raise
+
+    return followed  # type: ignore[return-value]
 
 
 class _Dispatched(NDArrayOperatorsMixin, ArrayMethods):
     """NumPy asks these two methods what its functions do to the object."""
 
     __slots__ = ()
+    __hash__ = ArrayMethods.__hash__  # the mixin takes it away
 
+    @_recorded
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        _refuse_errstate()
         # Ends may overflow or be infinite; the rules know what to make of it.
         with np.errstate(all="ignore"):
-            return wrapped(call_ufunc(ufunc, method, inputs, kwargs))
+            return seen(call_ufunc(ufunc, method, inputs, kwargs))
 
+    @_recorded
     def __array_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
+        _refuse_errstate()
         with np.errstate(all="ignore"):
-            return wrapped(call_function(func, args, kwargs))
+            result = call_function(func, args, kwargs)
+        given = list(_held((args, kwargs)))
+        if func in AMBIGUOUS:
+            return seen(result, given[0]._memory.perhaps_shared())
+        return _with_memory_of(result, given)
+
+    def _hide_from_functions(self, name: str) -> None:
+        if self._run is not None:
+            raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
 
     def _call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return self.__array_function__(function, (), (self, *args), kwargs)
 
+    @_recorded
     def __getitem__(self, index: Any) -> Any:
-        _refuse_as_index(index)
-        return wrapped(Ends(self.low[index], self.high[index]))
+        index = _plain_index(index)
+        ends = opened(self)
+        if self._is_number:
+            return seen(Ends(ends.low[()][index], ends.high[()][index]))
+        return _with_memory_of(Ends(ends.low[index], ends.high[index]), [self])
 
-    def _written(self, result: Any) -> Any:
-        """Write the outcome of an in-place operator where all views see it, as NumPy does.
+    @property
+    def low(self) -> Plain:
+        """The least members."""
+        self._hide_from_functions("low")
+        return self._ends.low
 
-        A 0-dimensional result is what NumPy gives as an immutable number: it is replaced.
-        """
-        if self.ndim == 0:
-            return result
-        ends = truth_of(result) if is_truth(self) else ends_of(result)
-        self.low[...], self.high[...] = ends.low, ends.high
-        return self
+    @property
+    def high(self) -> Plain:
+        """The greatest members."""
+        self._hide_from_functions("high")
+        return self._ends.high
 
 
 @final
 class IntervalArray(_Dispatched):
     """All real arrays between `low` and `high`, of one shape, with low ≤ high; NumPy's functions enclose theirs on it.
 
-    Slices are views, as in NumPy: what is written to one is seen by the whole. (Do not rely on this for a reshape,
-    which copies where it must.)
+    Views are views and numbers are numbers, as in NumPy; where this depends on how an array lies in memory, relying on
+    it is an error (`memory`). Functions that `enclose` runs see an array without `low`, `high` and `why_unknown`.
 
     >>> x = IntervalArray([0.0, 1.0], [0.5, 2.0])
     >>> np.maximum(x, 1.0)
@@ -75,24 +115,43 @@ class IntervalArray(_Dispatched):
             raise IntervalError(f"The ends of an interval array have one shape; got {first.shape} and {second.shape}.")
         if not (first <= second).all():
             raise IntervalError("Every low end must be at most its high end, and neither NaN; got one that is not.")
-        super().__init__(first, second)
+        self._hold(Ends(first, second), Memory(), is_number=False)
+
+    @property
+    def why_unknown(self) -> str | None:
+        """The first box of which nothing is known, and the step that has no value there; None if there is none."""
+        self._hide_from_functions("why_unknown")
+        return self._why_unknown
 
     def __repr__(self) -> str:
-        return f"IntervalArray(low={self.low.tolist()}, high={self.high.tolist()})"
+        return f"IntervalArray(low={self._ends.low.tolist()}, high={self._ends.high.tolist()})"
 
+    @_recorded
     def __setitem__(self, index: Any, value: Any) -> None:
-        _refuse_as_index(index)
-        ends = ends_of(value)
-        self.low[index], self.high[index] = ends.low, ends.high
+        if self._is_number:
+            raise TypeError("'numpy.float64' object does not support item assignment")
+        index, mine, ends = _plain_index(index), opened(self), ends_of(value)
+        mine.low[index], mine.high[index] = ends.low, ends.high
+        self._memory.write()
 
     def __bool__(self) -> bool:
         raise IntervalError(f"An interval is neither true nor false. {_UNDECIDED}")
 
     def __pow__(self, other: Any) -> Any:
-        # NumPy computes array ** 2 as a square, correctly rounded; so the tighter enclosure holds.
-        if isinstance(other, (int, float)) and other == 2:
+        # NumPy computes array ** 2 as a square, correctly rounded; so the tighter enclosure holds. Not so for numbers.
+        if type(other) in (int, float) and other == 2 and not self._is_number:
             return np.square(self)
         return np.power(self, other)
+
+    @_recorded
+    def _written(self, result: Any) -> Any:
+        """Write the outcome of an in-place operator where all views see it; a number is replaced, both as in NumPy."""
+        if self._is_number:
+            return result
+        mine, ends = opened(self), ends_of(result)
+        mine.low[...], mine.high[...] = ends.low, ends.high
+        self._memory.write()
+        return self
 
     def __iadd__(self, other: Any) -> Any:
         return self._written(self + other)
@@ -112,118 +171,128 @@ class IntervalArray(_Dispatched):
     def __imatmul__(self, other: Any) -> Any:
         return self._written(self @ other)
 
-    def astype(self, dtype: Any, **how: Any) -> Self:
-        """A copy, for float64; other types would round the members."""
+    def fill(self, value: Any) -> None:
+        """Set all entries."""
+        self[...] = value
+
+    @_recorded
+    def astype(
+        self, dtype: Any, order: str = "C", casting: str = "unsafe", subok: bool = True, copy: bool = True
+    ) -> Self:
+        """A copy, for float64, or the array itself if told so; other types would round the members."""
+        refuse_order("astype", order)
         if np.dtype(dtype) != np.float64:
             raise IntervalError(f"Intervals are of float64 and stay so; got astype({np.dtype(dtype)}).")
-        copied: Self = self.copy()
+        if self._is_number:
+            return self
+        copied: Self = self.copy() if copy else self
         return copied
-
-    def dot(self, other: Any) -> Any:
-        """np.dot."""
-        return self._call(np.dot, other)
-
-    def clip(self, *args: Any, **kwargs: Any) -> Any:
-        """np.clip."""
-        return self._call(np.clip, *args, **kwargs)
-
-    def max(self, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """np.max."""
-        return self._call(np.max, axis, *args, **kwargs)
-
-    def min(self, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """np.min."""
-        return self._call(np.min, axis, *args, **kwargs)
-
-    def prod(self, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """np.prod."""
-        return self._call(np.prod, axis, *args, **kwargs)
-
-    def var(self, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """np.var."""
-        return self._call(np.var, axis, *args, **kwargs)
-
-    def std(self, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """np.std."""
-        return self._call(np.std, axis, *args, **kwargs)
-
-    def cumsum(self, axis: int | None = None, *args: Any, **kwargs: Any) -> Any:
-        """np.cumsum."""
-        return self._call(np.cumsum, axis, *args, **kwargs)
-
-    def sort(self, *args: Any, **kwargs: Any) -> None:
-        """Refused: it would sort in place."""
-        raise IntervalError("x.sort() in place is not supported on intervals. Write x = np.sort(x, axis=…).")
-
-    def argsort(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused, like np.argsort."""
-        return self._call(np.argsort)
-
-    def argmax(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused, like np.argmax."""
-        return self._call(np.argmax)
-
-    def argmin(self, *args: Any, **kwargs: Any) -> Any:
-        """Refused, like np.argmin."""
-        return self._call(np.argmin)
 
 
 @final
 class Tristate(_Dispatched):
-    """The outcome of a comparison that is not decided: `low` where it holds for all members, `high` where for some.
+    """A condition: `low` where it holds for all members, `high` where for some. It cannot be changed.
 
-    It takes part in logic, in np.where and, as 0 or 1, in arithmetic; an `if` or an index cannot take it.
+    It takes part in logic, in np.where and, beside float64, as 0.0 or 1.0 in arithmetic. An `if` or an index can take
+    it where it is decided, low = high.
     """
 
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return f"Tristate(low={self.low.tolist()}, high={self.high.tolist()})"
+        return f"Tristate(low={self._ends.low.tolist()}, high={self._ends.high.tolist()})"
 
+    @_recorded
     def __bool__(self) -> bool:
-        raise IntervalError(_UNDECIDED)
+        ends = opened(self)
+        if not decided(ends):
+            raise IntervalError(_UNDECIDED)
+        return bool(ends.low)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise IntervalError(_IMMUTABLE)
+
+    def _changed(self, operation: Callable[[Any, Any], Any], other: Any) -> Any:
+        if self._is_number:
+            return operation(self, other)
+        raise IntervalError(_IMMUTABLE)
 
     def __iand__(self, other: Any) -> Any:
-        return self._written(self & other)
+        return self._changed(np.bitwise_and, other)
 
     def __ior__(self, other: Any) -> Any:
-        return self._written(self | other)
+        return self._changed(np.bitwise_or, other)
 
     def __ixor__(self, other: Any) -> Any:
-        return self._written(self ^ other)
+        return self._changed(np.bitwise_xor, other)
 
-    def astype(self, dtype: Any, **how: Any) -> Any:
-        """As numbers 0 and 1 if float64 is asked for, a copy for bool."""
+    @_recorded
+    def astype(self, dtype: Any, copy: bool = True, **how: Any) -> Any:
+        """As numbers 0 and 1 if float64 is asked for, itself for bool."""
+        refuse_options("astype", how)
         if np.dtype(dtype) == np.float64:
-            return wrapped(ends_of(self))
+            numbers = ends_of(self)
+            return seen(Ends(numbers.low[()], numbers.high[()]) if self._is_number else numbers)
         if np.dtype(dtype) == np.bool_:
-            return self.copy()
+            return self
         raise IntervalError(f"A condition on intervals becomes float64 only; got astype({np.dtype(dtype)}).")
 
 
-def wrapped(result: Any) -> Any:
-    """What the rules return, as the objects that users see; a decided condition as a plain array."""
-    if isinstance(result, list):
-        return [wrapped(part) for part in result]
+def seen(result: Any, memory: Memory | None = None, why_unknown: str | None = None) -> Any:
+    """What the rules return, as the objects that functions see: ends that are no arrays as a number."""
     if not isinstance(result, Ends):
         return result
-    if is_truth(result) and decided(result):
-        return np.asarray(result.low)
     kind = Tristate if is_truth(result) else IntervalArray
     array = kind.__new__(kind)
-    array.low = np.asarray(result.low)
+    is_number = not isinstance(result.low, np.ndarray)
+    low = np.asarray(result.low)
     # The ends have memory of their own: writing to one must not change the other.
-    array.high = _apart(result.low, result.high)
+    array._hold(Ends(low, _apart(low, result.high)), memory or Memory(), is_number, why_unknown)
     return array
+
+
+def _with_memory_of(result: Any, given: list[Held]) -> Any:
+    """The result, a view of what it was made from if its ends are views of those ends."""
+    if isinstance(result, (list, tuple)):
+        return type(result)([_with_memory_of(part, given) for part in result])
+    if not isinstance(result, Ends):
+        return result
+    shared = {array._memory for array in given if np.may_share_memory(result.low, array._ends.low)}
+    memory = next(iter(shared), None)
+    # Arrays that may share memory in NumPy may do so here: which of them this is a view of cannot be told.
+    return seen(result, memory.perhaps_shared() if memory and len(shared) > 1 else memory)
+
+
+def _held(value: Any) -> Iterator[Held]:
+    """Every interval array among the arguments."""
+    if isinstance(value, Held):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _held(part)
+    elif isinstance(value, dict):
+        yield from _held(list(value.values()))
+
+
+def _refuse_errstate() -> None:
+    """Raise if NumPy was told to raise or warn on overflow: for members it would, for ends it would not."""
+    if current() is not None and any(mode != "ignore" for mode in np.geterr().values()):
+        raise IntervalError(f"np.errstate must stay at 'ignore' in a function on intervals; got {np.geterr()}.")
 
 
 def _apart(low: Plain, high: Plain) -> Plain:
     return np.array(high) if np.may_share_memory(low, high) else np.asarray(high)
 
 
-def _refuse_as_index(index: Any) -> None:
-    parts = index if isinstance(index, tuple) else (index,)
-    if any(isinstance(part, Tristate) for part in parts):
-        raise IntervalError(f"An undecided condition cannot be an index. {_UNDECIDED}")
-    if any(isinstance(part, IntervalArray) for part in parts):
+def _plain_index(index: Any) -> Any:
+    """The index with decided conditions as plain ones."""
+    if isinstance(index, tuple):
+        return tuple(_plain_index(part) for part in index)
+    if isinstance(index, IntervalArray):
         raise IntervalError("An interval cannot be an index: which entry it names differs from member to member.")
+    if not isinstance(index, Tristate):
+        return index
+    ends = opened(index)
+    if not decided(ends):
+        raise IntervalError(f"An undecided condition cannot be an index. {_UNDECIDED}")
+    return ends.low

@@ -2,6 +2,10 @@
 
 An outcome has two ends: low says that the comparison holds for all members, high that it holds for some. Where they
 agree it is decided. On what is undecided a choice takes the hull of both branches, which holds whichever is taken.
+
+Conditions are a type of their own. NumPy's booleans become int64 in a sum and beside an integer, float16 in np.exp,
+int8 elsewhere; intervals know float64 alone. So a condition is a number only beside float64, where NumPy makes 0.0 and
+1.0 of it as well, or when `astype(float)` says so. `refuse_other_types` refuses whatever NumPy computes in other types.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,8 +13,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from anyformer.intervals.ends import Ends, ends_of, is_truth, truth_of
+from anyformer.intervals.ends import Ends, Held, ends_of, is_condition, is_truth, truth_of
 from anyformer.intervals.errors import IntervalError
+
+AS_NUMBERS = "Conditions are no numbers: use condition.astype(float), and write numbers beside them as floats, 1.0."
 
 
 def less(a: Ends, b: Ends) -> Ends:
@@ -71,6 +77,26 @@ def as_truth(value: Any) -> Ends:
     return not_equal(ends, Ends(np.asarray(0.0), np.asarray(0.0)))
 
 
+def refuse_other_types(name: str, operands: Sequence[Any]) -> None:
+    """Raise if NumPy would not compute in float64 with these operands."""
+    kinds = [_as_numpy_sees_it(operand) for operand in operands]
+    if (found := np.result_type(*kinds)) != np.float64:
+        raise IntervalError(f"{name} would be of {found}, and intervals are of float64. {AS_NUMBERS}")
+
+
+def _as_numpy_sees_it(operand: Any) -> Any:
+    if isinstance(operand, (Held, Ends)):
+        dtype = np.dtype(np.bool_ if is_truth(operand) else np.float64)
+        return dtype.type(0) if isinstance(operand, Held) and operand._is_number else dtype
+    return operand if isinstance(operand, (int, float, complex)) else np.asarray(operand)
+
+
+def refuse_conditions(name: str, operands: Sequence[Any]) -> None:
+    """Raise for functions that NumPy may compute in other types than float64 if an operand is made of booleans."""
+    if any(map(is_condition, operands)):
+        raise IntervalError(f"{name} of conditions is not supported on intervals. {AS_NUMBERS}")
+
+
 def any_of(a: Any, axis: Any = None, keepdims: bool = False) -> Ends:
     """Whether any entry holds: increasing in every entry."""
     truth = as_truth(a)
@@ -106,6 +132,8 @@ def branches_of(*branches: Any) -> tuple[Ends, ...]:
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Ends:
     """np.select: the first choice whose condition holds, as nested `where`."""
+    if not all(map(is_truth, condlist)):
+        raise IntervalError("np.select takes conditions made of booleans; got numbers. Write x != 0.")
     result = ends_of(default)
     for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
         result = where(condition, choice, result)

@@ -6,6 +6,9 @@ result for the least products qᵢ, which is off Σqᵢ by at most γ·Σ|qᵢ| 
 SMALLEST/2 for every product that underflows. What we compute is off by as much, or by one rounding more where it is a
 sum of two. (k + 4)·(2⁻⁵²·S + 4·SMALLEST), for a computed S ≈ Σ|qᵢ|, exceeds both together and the rounding of the
 bound itself while k² < 2⁵², which `sums.MOST_TERMS` sees to. The high ends mirror this.
+
+Where S is huge or no number, partial sums may overflow both ways or 0 meet ∞: nothing is known. An infinite end of an
+argument makes S infinite or NaN wherever it takes part.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +23,8 @@ from anyformer.intervals.ends import Ends, Plain, ends_of, is_point, magnitudes
 from anyformer.intervals.errors import IntervalError, unsupported
 from anyformer.intervals.rounding import SMALLEST, ULP, known_between
 from anyformer.intervals.subscripts import Subscripts
-from anyformer.intervals.sums import MOST_TERMS, within
+from anyformer.intervals.sums import HUGE, MOST_TERMS, added_up
+from anyformer.intervals.undefined import INFINITIES, unknown
 
 Product: TypeAlias = Callable[[Plain, Plain], Plain]
 
@@ -58,7 +62,7 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = False) -> Ends:
     ends = [ends_of(operand) for operand in operands]
     rule = rules.parsed(subscripts, [operand.low.ndim for operand in ends])
     if len(ends) == 1:
-        return _summed(rule, ends[0])
+        return _summed(rule, ends[0]) if rule.summed else _rearranged(rule, ends[0])
     return _contracted(partial(np.einsum, rule.written), rule, *ends)
 
 
@@ -66,8 +70,12 @@ def _summed(rule: Subscripts, a: Ends) -> Ends:
     def added(x: Plain) -> Plain:
         return np.asarray(np.einsum(rule.written, x))
 
-    terms = rule.terms([a.low.shape])
-    return within(added(a.low), added(np.abs(a.low)), added(a.high), added(np.abs(a.high)), terms)
+    return added_up(added, a, rule.terms([a.low.shape]))
+
+
+def _rearranged(rule: Subscripts, a: Ends) -> Ends:
+    """Entries in another order, or those on a diagonal: NumPy gives a view, and so does this."""
+    return Ends(np.einsum(rule.written, a.low), np.einsum(rule.written, a.high))
 
 
 def _contracted(product: Product, rule: Subscripts, a: Ends, b: Ends) -> Ends:
@@ -143,4 +151,7 @@ def _moved(low: Plain, low_size: Plain, high: Plain, high_size: Plain, terms: in
     def error(size: Plain) -> Plain:
         return (terms + 4) * (ULP * size + 4 * SMALLEST)
 
-    return known_between(low - error(low_size), high + error(high_size))
+    result = known_between(low - error(low_size), high + error(high_size))
+    if (low_size < HUGE).all() and (high_size < HUGE).all():
+        return result
+    return unknown(result, ~((low_size < HUGE) & (high_size < HUGE)), INFINITIES)

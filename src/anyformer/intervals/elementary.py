@@ -11,13 +11,13 @@ from typing import Final
 import numpy as np
 
 from anyformer.intervals.ends import Ends, Plain, magnitudes
-from anyformer.intervals.errors import ADVICE, IntervalError
 from anyformer.intervals.rounding import loosened, outward
+from anyformer.intervals.undefined import outside, unknown
 
 
 @dataclass(frozen=True)
 class Increasing:
-    """An increasing function on [least, greatest]; arguments are clipped to it, and one beyond it is an error.
+    """An increasing function on [least, greatest]; nothing is known of a result if an argument may lie beyond.
 
     `zero_is_exact`: a float64 result of 0 is the exact result, as for sinh but not for exp, which underflows.
     """
@@ -29,8 +29,22 @@ class Increasing:
 
     def __call__(self, a: Ends) -> Ends:
         """Enclose the function's values."""
-        a = self._inside(a)
-        low, high = self.function(a.low), self.function(a.high)
+        beyond = self._beyond(a)
+        if beyond is None:
+            return self._inside(a)
+        result = self._inside(Ends(*(np.clip(end, self.least, self.greatest) for end in (a.low, a.high))))
+        needed = f"between {self.least} and {self.greatest}"
+        return unknown(result, beyond, outside(f"np.{self.function.__name__}", needed, a, beyond))
+
+    def _beyond(self, a: Ends) -> Plain | None:
+        if (self.least > -np.inf and (a.low < self.least).any()) or (
+            self.greatest < np.inf and (a.high > self.greatest).any()
+        ):
+            return np.asarray((a.low < self.least) | (a.high > self.greatest))
+        return None
+
+    def _inside(self, a: Ends) -> Ends:
+        low, high = np.asarray(self.function(a.low)), np.asarray(self.function(a.high))
         result = loosened(low, high)
         if self.zero_is_exact:
             _restore_zeros(result, low, high)
@@ -38,14 +52,6 @@ class Increasing:
             # What underflows here is a power of a positive number: never negative, in float64 neither.
             np.maximum(result.low, 0.0, out=result.low)
         return result
-
-    def _inside(self, a: Ends) -> Ends:
-        if (a.high < self.least).any() or (a.low > self.greatest).any():
-            outside = (a.high < self.least) | (a.low > self.greatest)
-            raise out_of_domain(self.function, f"between {self.least} and {self.greatest}", a, outside)
-        low = np.maximum(a.low, self.least) if np.isfinite(self.least) else a.low
-        high = np.minimum(a.high, self.greatest) if np.isfinite(self.greatest) else a.high
-        return Ends(low, high)
 
 
 def _restore_zeros(result: Ends, low: Plain, high: Plain) -> None:
@@ -57,12 +63,13 @@ def _restore_zeros(result: Ends, low: Plain, high: Plain) -> None:
 
 
 def sqrt(a: Ends) -> Ends:
-    """√a, correctly rounded by IEEE 754; negative members are an error."""
-    if (a.low < 0).any():
-        raise out_of_domain(
-            np.sqrt, "that are at least 0", a, a.low < 0, "np.sqrt(np.maximum(v, 0)) is defined everywhere."
-        )
-    return outward(np.sqrt(a.low), np.sqrt(a.high))
+    """√a, correctly rounded by IEEE 754; no value for negative members."""
+    negative = a.low < 0
+    if not negative.any():
+        return outward(np.sqrt(a.low), np.sqrt(a.high))
+    advice = "np.sqrt(np.maximum(v, 0)) is defined everywhere."
+    result = outward(np.sqrt(np.maximum(a.low, 0.0)), np.sqrt(np.maximum(a.high, 0.0)))
+    return unknown(result, negative, outside("np.sqrt", "that are at least 0", a, negative, advice))
 
 
 def cosh(a: Ends) -> Ends:
@@ -72,25 +79,17 @@ def cosh(a: Ends) -> Ends:
 
 
 def arccos(a: Ends) -> Ends:
-    """arccos a: decreasing, on [−1, 1]."""
-    inside = Increasing(np.arccos, -1.0, 1.0)._inside(a)
-    low, high = np.arccos(inside.high), np.arccos(inside.low)
-    result = loosened(low, high)
-    _restore_zeros(result, low, high)
-    return result
+    """arccos a = −(−arccos a), and −arccos is increasing on [−1, 1]."""
+    mirrored = _MINUS_ARCCOS(a)
+    return Ends(-mirrored.high, -mirrored.low)
 
 
-def out_of_domain(
-    function: Callable[[Plain], Plain], needed: str, a: Ends, outside: Plain, advice: str = ADVICE
-) -> IntervalError:
-    """The error for a function whose argument may lie where it has no value; shows the first such argument."""
-    low = np.broadcast_to(a.low, outside.shape)[outside].flat[0]
-    high = np.broadcast_to(a.high, outside.shape)[outside].flat[0]
-    return IntervalError(
-        f"The function may leave its domain on this box: np.{function.__name__} needs arguments {needed};"
-        f" got the interval [{float(low)!r}, {float(high)!r}]. {advice}"
-    )
+def _minus_arccos(x: Plain) -> Plain:
+    return -np.arccos(x)
 
+
+_minus_arccos.__name__ = "arccos"
+_MINUS_ARCCOS: Final = Increasing(_minus_arccos, -1.0, 1.0)
 
 INCREASING: Final[dict[np.ufunc, Increasing]] = {
     np.exp: Increasing(np.exp, zero_is_exact=False),

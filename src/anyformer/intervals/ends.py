@@ -1,16 +1,17 @@
 """The data of an interval array: two plain arrays, entry by entry the least and the greatest member.
 
-All arithmetic of this folder works on `Ends`; `IntervalArray` and `Tristate` are `Ends` that NumPy's functions accept.
+All arithmetic of this folder works on `Ends`. What functions get to see is `Held`: ends behind the looks of an array.
 Ends of booleans say what holds for every member (low) and what holds for some (high).
 """
 
-from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anyformer.intervals.errors import ADVICE, IntervalError
+from anyformer.intervals.memory import UNCERTAIN, Memory
+from anyformer.intervals.runs import Run, current
 
 Plain: TypeAlias = NDArray[Any]
 
@@ -30,17 +31,68 @@ class Ends:
         self.high = high
 
 
+class Held:
+    """Ends that look like an array, or like a NumPy number if `_is_number`; `opened` gives access to them."""
+
+    __slots__ = ("_ends", "_is_number", "_memory", "_run", "_why_unknown")
+
+    _ends: Ends
+    _is_number: bool
+    _memory: Memory
+    _run: Run | None
+    _why_unknown: str | None
+
+    def _hold(self, ends: Ends, memory: Memory, is_number: bool, why_unknown: str | None = None) -> None:
+        # Functions may not set attributes of an array, so that these are set past its own __setattr__.
+        _ENDS(self, ends)
+        _MEMORY(self, memory)
+        _IS_NUMBER(self, is_number)
+        _RUN(self, current())
+        _WHY_UNKNOWN(self, why_unknown)
+
+
+_ENDS, _IS_NUMBER, _MEMORY, _RUN, _WHY_UNKNOWN = (Held.__dict__[name].__set__ for name in Held.__slots__)
+
+
+def opened(held: Held) -> Ends:
+    """The ends of an array that a function uses.
+
+    Raises IntervalError for memory of which nobody knows whether it was written to, and for an array that is used
+    outside of the run it was made in: what goes wrong there would not be recorded.
+    """
+    if held._memory.is_uncertain:
+        raise IntervalError(UNCERTAIN)
+    if held._run is not current() and held._run is not None:
+        error = IntervalError(
+            "An interval array must be used in the call and the thread that it was made in; got one that was kept or"
+            " handed to another thread. Let the function depend on its argument alone, and run in one thread."
+        )
+        held._run.faults.append(error)
+        raise error
+    return held._ends
+
+
 def is_truth(value: Any) -> bool:
     """Whether the value is made of booleans, known or not."""
+    if isinstance(value, Held):
+        value = value._ends
     if isinstance(value, Ends):
         return value.low.dtype == np.bool_
     return isinstance(value, (bool, np.bool_)) or (isinstance(value, np.ndarray) and value.dtype == np.bool_)
 
 
+def is_condition(value: Any) -> bool:
+    """Whether the value is the outcome of a comparison of intervals."""
+    return isinstance(value, (Held, Ends)) and is_truth(value)
+
+
 def truth_of(value: Any) -> Ends:
     """A boolean operand as ends: known booleans are both ends at once."""
+    if isinstance(value, Held):
+        return opened(value)
     if isinstance(value, Ends):
         return value
+    _refuse_other_arrays(value)
     known = np.asarray(value, dtype=np.bool_)
     return Ends(known, known)
 
@@ -50,10 +102,13 @@ def ends_of(value: Any) -> Ends:
 
     Raises IntervalError for what is no real number.
     """
+    if isinstance(value, Held):
+        value = opened(value)
     if isinstance(value, Ends):
         if is_truth(value):
             return Ends(value.low.astype(np.float64), value.high.astype(np.float64))
         return value
+    _refuse_other_arrays(value)
     array = np.asarray(value)
     if array.dtype.kind == "f" and array.dtype.itemsize <= 8:
         return _numbers(array.astype(np.float64, copy=False))
@@ -66,17 +121,10 @@ def ends_of(value: Any) -> Ends:
     )
 
 
-def refuse_short_floats(operands: Sequence[Any]) -> None:
-    """Raise for operands that NumPy may add up in less than float64.
-
-    With a float64 interval among them NumPy computes in float64; with conditions alone it need not.
-    """
-    if any(isinstance(operand, Ends) and not is_truth(operand) for operand in operands):
-        return
-    for operand in operands:
-        dtype = getattr(operand, "dtype", np.dtype(np.float64))
-        if not isinstance(operand, Ends) and dtype not in (np.float64, np.int64, np.bool_):
-            raise IntervalError(f"A condition on intervals mixes with float64 and int64 only; got {dtype}.")
+def _refuse_other_arrays(value: Any) -> None:
+    """Masked arrays, matrices and the arrays of other libraries have their own idea of every operation."""
+    if type(value) is not np.ndarray and hasattr(value, "__array_ufunc__") and not isinstance(value, np.generic):
+        raise IntervalError(f"Intervals mix with plain arrays only; got {type(value).__name__}. Use np.asarray on it.")
 
 
 def is_point(ends: Ends) -> bool:

@@ -1,19 +1,45 @@
-"""The attributes and methods of arrays that NumPy users reach for, each standing for a NumPy function."""
+"""The attributes and methods of arrays that NumPy users reach for, each standing for a NumPy function.
+
+Functions see an array: `isinstance(x, np.ndarray)` holds, or `isinstance(s, np.float64)` for what NumPy gives as a
+number. What an array has and intervals have not is refused, and what it has not is missing here too, with Python's own
+AttributeError. So a function that asks what it was given takes the path that it takes on arrays, or gets no enclosure.
+"""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from anyformer.intervals.ends import Ends
+from anyformer.intervals.ends import Held
 from anyformer.intervals.errors import ADVICE, IntervalError, UnknownAttributeError
 
+_NUMBERS = (
+    "An interval is not one number: float(), int(), round() and the math module cannot take it."
+    f" Use NumPy's functions, np.exp for math.exp. {ADVICE}"
+)
 
-class ArrayMethods(Ends):
+
+def _method(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: "ArrayMethods", *args: Any, **kwargs: Any) -> Any:
+        return self._call(function, *args, **kwargs)
+
+    method.__doc__ = f"np.{function.__name__}."
+    return method
+
+
+class ArrayMethods(Held):
     """What an `IntervalArray` and a `Tristate` have in common with an array."""
 
     __slots__ = ()
+
+    @property
+    def __class__(self) -> Any:
+        return self._ends.low.dtype.type if self._is_number else np.ndarray
+
+    @__class__.setter
+    def __class__(self, other: Any) -> NoReturn:
+        raise IntervalError("An interval array cannot become something else.")
 
     @abstractmethod
     def _call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -22,22 +48,22 @@ class ArrayMethods(Ends):
     @property
     def shape(self) -> tuple[int, ...]:
         """The sizes of the axes."""
-        return self.low.shape
+        return self._ends.low.shape
 
     @property
     def ndim(self) -> int:
         """The number of axes."""
-        return self.low.ndim
+        return self._ends.low.ndim
 
     @property
     def size(self) -> int:
         """The number of entries."""
-        return self.low.size
+        return self._ends.low.size
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type of the members' entries."""
-        return self.low.dtype
+        return self._ends.low.dtype
 
     @property
     def T(self) -> Any:
@@ -45,87 +71,100 @@ class ArrayMethods(Ends):
         return self._call(np.transpose)
 
     def __len__(self) -> int:
-        return len(self.low)
+        return len(self._ends.low)
 
     def __iter__(self) -> Iterator[Any]:
         return (self[at] for at in range(len(self)))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())
 
     @abstractmethod
     def __getitem__(self, index: Any) -> Any:
         """The entries at a plain index."""
 
     def __getattr__(self, name: str) -> Any:
-        # Reached only for what is not defined. Names with underscores are protocols that NumPy and Python ask for.
-        if name.startswith("_") or name in Ends.__slots__:
+        # Reached only for what is not defined here.
+        if name in Held.__slots__:
             raise AttributeError(name)
-        raise UnknownAttributeError(f"Intervals have no attribute .{name}. {ADVICE}")
+        array = self.__class__
+        if hasattr(array, name):
+            raise UnknownAttributeError(f"Intervals have no attribute .{name}. {ADVICE}")
+        raise AttributeError(f"{array.__name__!r} object has no attribute {name!r}")
 
-    def reshape(self, *shape: Any) -> Any:
+    def __setattr__(self, name: str, value: Any) -> None:
+        if hasattr(np.ndarray, name):
+            raise IntervalError(f"The attribute .{name} of an interval array cannot be set. Use a function of NumPy.")
+        raise AttributeError(f"{self.__class__.__name__!r} object has no attribute {name!r}")
+
+    def reshape(self, *shape: Any, **kwargs: Any) -> Any:
         """The same entries in another shape, given as one tuple or as numbers."""
-        return self._call(np.reshape, shape[0] if len(shape) == 1 else shape)
+        return self._call(np.reshape, shape[0] if len(shape) == 1 else shape, **kwargs)
 
     def transpose(self, *axes: Any) -> Any:
         """The axes in another order; reversed if none is given."""
         return self._call(np.transpose, axes[0] if len(axes) == 1 else axes or None)
 
-    def swapaxes(self, axis1: int, axis2: int) -> Any:
-        """Two axes exchanged."""
-        return self._call(np.swapaxes, axis1, axis2)
-
-    def ravel(self) -> Any:
-        """All entries in a row."""
-        return self._call(np.ravel)
-
-    def flatten(self) -> Any:
+    def flatten(self, order: str = "C") -> Any:
         """All entries in a row, copied."""
-        return self._call(np.ravel).copy()
+        return self._call(np.ravel, order).copy()
 
-    def squeeze(self, axis: Any = None) -> Any:
-        """Without axes of size 1."""
-        return self._call(np.squeeze, axis)
-
-    def repeat(self, repeats: Any, axis: int | None = None) -> Any:
-        """Every entry so many times."""
-        return self._call(np.repeat, repeats, axis)
-
-    def take(self, indices: Any, axis: int | None = None) -> Any:
-        """The entries at plain indices."""
-        return self._call(np.take, indices, axis)
-
-    def copy(self) -> Any:
+    def copy(self, order: str = "C") -> Any:
         """The same entries in memory of their own."""
-        return self._call(np.copy)
+        return self._call(np.copy, order)
 
-    def sum(self, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """np.sum."""
-        return self._call(np.sum, axis, *args, **kwargs)
+    __copy__ = copy
 
-    def mean(self, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """np.mean."""
-        return self._call(np.mean, axis, *args, **kwargs)
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()
 
-    def any(self, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """np.any."""
-        return self._call(np.any, axis, *args, **kwargs)
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise IntervalError("Interval arrays cannot be pickled. Save .low and .high instead.")
 
-    def all(self, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """np.all."""
-        return self._call(np.all, axis, *args, **kwargs)
+    swapaxes = _method(np.swapaxes)
+    ravel = _method(np.ravel)
+    squeeze = _method(np.squeeze)
+    repeat = _method(np.repeat)
+    take = _method(np.take)
+    diagonal = _method(np.diagonal)
+    any = _method(np.any)
+    all = _method(np.all)
+    sum = _method(np.sum)
+    mean = _method(np.mean)
+    dot = _method(np.dot)
+    clip = _method(np.clip)
+    max = _method(np.max)
+    min = _method(np.min)
+    prod = _method(np.prod)
+    var = _method(np.var)
+    std = _method(np.std)
+    cumsum = _method(np.cumsum)
+    cumprod = _method(np.cumprod)
+    round = _method(np.round)
+    argsort = _method(np.argsort)
+    argmax = _method(np.argmax)
+    argmin = _method(np.argmin)
+    nonzero = _method(np.nonzero)
 
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+    def sort(self, *args: Any, **kwargs: Any) -> None:
+        """Refused: it would sort in place."""
+        raise IntervalError("x.sort() in place is not supported on intervals. Write x = np.sort(x, axis=…).")
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise IntervalError(
             "An interval cannot become a plain array: np.array, np.asarray and assignment into a plain array would lose"
             " it. Use np.stack or np.concatenate to join, np.zeros_like(x) to make an array to be filled."
         )
 
-    def __float__(self) -> float:
-        raise IntervalError(
-            "An interval is not one number: float(), int() and the math module cannot take it."
-            f" Use NumPy's functions, np.exp for math.exp. {ADVICE}"
-        )
+    def _refuse_number(self, *args: Any) -> NoReturn:
+        raise IntervalError(_NUMBERS)
 
-    def __int__(self) -> int:
-        return int(self.__float__())
+    __float__ = __int__ = __complex__ = __round__ = __trunc__ = __floor__ = __ceil__ = _refuse_number
 
-    def __index__(self) -> int:
+    def __hash__(self) -> int:
+        if not self._is_number:
+            raise TypeError("unhashable type: 'numpy.ndarray'")
+        raise IntervalError(_NUMBERS)
+
+    def __index__(self) -> NoReturn:
         raise IntervalError("An interval cannot be an index: which entry it names differs from member to member.")

@@ -4,13 +4,16 @@ Turning points are found in quarter turns q = x·2/π, computed in float64. The 
 half an ulp, (q − shift)/period by another: the error is below 2⁻⁵²·(|q| + 2). Looking for a turning point in an
 interval that is longer by twice that on both sides finds every one. Finding one that is not there costs next to
 nothing for sin and cos, which are flat there, and near a pole tan has no useful bound anyway. For |q| beyond 2⁵¹ the
-margin is a whole period: nothing is known then but −1 and 1.
+margin is a whole period: nothing is known then but −1 and 1. At ±∞ there is no value.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 
 from anyformer.intervals.ends import Ends, Plain
-from anyformer.intervals.rounding import loosened
+from anyformer.intervals.rounding import all_finite, loosened
+from anyformer.intervals.undefined import outside, unknown
 
 _QUARTERS = 2 / np.pi
 _FAR = 1e300
@@ -18,26 +21,33 @@ _FAR = 1e300
 
 def sin(a: Ends) -> Ends:
     """sin a: greatest at 1 + 4k quarter turns, least at 3 + 4k."""
-    return _wave(np.sin(a.low), np.sin(a.high), has_top=_reaches(a, 1, 4), has_bottom=_reaches(a, 3, 4))
+    return _wave(np.sin, a, has_top=_reaches(a, 1, 4), has_bottom=_reaches(a, 3, 4))
 
 
 def cos(a: Ends) -> Ends:
     """cos a: greatest at 4k quarter turns, least at 2 + 4k."""
-    return _wave(np.cos(a.low), np.cos(a.high), has_top=_reaches(a, 0, 4), has_bottom=_reaches(a, 2, 4))
+    return _wave(np.cos, a, has_top=_reaches(a, 0, 4), has_bottom=_reaches(a, 2, 4))
 
 
 def tan(a: Ends) -> Ends:
-    """tan a: increasing between its poles at 1 + 2k quarter turns; anything if there may be one inside."""
+    """tan a: increasing between its poles at 1 + 2k quarter turns; no value if there may be one inside."""
     result = loosened(np.tan(a.low), np.tan(a.high))
     pole = _reaches(a, 1, 2)
-    return Ends(np.where(pole, -np.inf, result.low), np.where(pole, np.inf, result.high))
+    if not pole.any():
+        return result
+    return unknown(result, pole, outside("np.tan", "away from π/2 + kπ", a, pole))
 
 
-def _wave(first: Plain, last: Plain, has_top: Plain, has_bottom: Plain) -> Ends:
-    """Extremes are at an end or at a turning point. An infinite end, whose sine is NaN, has both turning points."""
-    low = np.where(has_bottom, -1.0, np.minimum(first, last))
-    high = np.where(has_top, 1.0, np.maximum(first, last))
-    return loosened(low, high)
+def _wave(function: Callable[[Plain], Plain], a: Ends, has_top: Plain, has_bottom: Plain) -> Ends:
+    """Extremes are at an end or at a turning point."""
+    first, last = function(a.low), function(a.high)
+    result = loosened(
+        np.where(has_bottom, -1.0, np.minimum(first, last)), np.where(has_top, 1.0, np.maximum(first, last))
+    )
+    if all_finite(first, last):
+        return result
+    infinite = np.isnan(first) | np.isnan(last)
+    return unknown(result, infinite, outside(f"np.{function.__name__}", "that are finite", a, infinite))
 
 
 def _reaches(a: Ends, shift: int, period: int) -> Plain:

@@ -8,6 +8,7 @@ from anyformer.intervals.arithmetic import multiply
 from anyformer.intervals.ends import Ends, Plain, magnitudes
 from anyformer.intervals.rounding import SMALLEST, ULP, lowered, raised
 from anyformer.intervals.sums import count
+from anyformer.intervals.undefined import INFINITIES, unknown
 
 # Beyond this a product of some of the factors may overflow, whatever the product of all is.
 SAFE = 1e300
@@ -18,19 +19,20 @@ def product(a: Ends, axis: Any = None, keepdims: bool = False) -> Ends:
 
     Another order than ours rounds k − 1 times too. Where nothing underflows this changes the product by less than
     k·2⁻⁵² of itself. What underflows is off by SMALLEST at most, and that error is then multiplied by some of the
-    other factors, whose product is at most P = Π max(|aᵢ|, 1): in all less than 2k·SMALLEST·P.
+    other factors, whose product is at most P = Π max(|aᵢ|, 1): in all less than 2k·SMALLEST·P. Where P is huge, some
+    of the factors may overflow and 0·∞ follow: nothing is known then.
     """
     factors = _in_front(a, axis)
     terms = factors.low.shape[0]
     result = Ends(np.ones(factors.low.shape[1:]), np.ones(factors.low.shape[1:]))
     for at in range(terms):
         result = multiply(result, Ends(factors.low[at], factors.high[at]))
+    result = Ends(np.asarray(result.low), np.asarray(result.high))
     bound = np.maximum(magnitudes(factors)[1], 1.0).prod(axis=0) * (1 + terms * ULP)
     error = np.asarray(2 * terms * SMALLEST * bound)
     low, high = lowered(result.low, terms * ULP, error), raised(result.high, terms * ULP, error)
     low = np.where((factors.low >= 0).all(axis=0), np.maximum(low, 0.0), low)
-    safe = bound < SAFE
-    return _placed(Ends(np.where(safe, low, -np.inf), np.where(safe, high, np.inf)), a.low.shape, axis, keepdims)
+    return _placed(unknown(Ends(low, high), ~np.asarray(bound < SAFE), INFINITIES), a.low.shape, axis, keepdims)
 
 
 def running_product(a: Ends, axis: int | None = None) -> Ends:

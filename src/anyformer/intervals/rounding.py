@@ -2,7 +2,7 @@
 
 Every rule of this folder shows two things for members of the arguments: the exact result lies between the ends, and so
 does the float64 that NumPy computes. Composed, they hold for a whole function: its exact value and NumPy's both lie in
-the final enclosure. A float64 step that is NaN is no number; nothing is claimed about what becomes of it.
+the final enclosure. Where a step may have no value, NaN in float64, nothing is known: see `undefined`.
 
 Why adding |x|·2⁻⁵² is enough for one correctly rounded operation. Let x be its float64 result, a normal number
 m·2ᵉ with 1 ≤ m < 2. The exact result is within half an ulp, 2ᵉ⁻⁵³, of x. |x|·2⁻⁵² = m·2ᵉ⁻⁵² is at least one ulp, and so
@@ -49,9 +49,20 @@ def raised(x: Plain, relative: float = ULP, absolute: Plain | float = 0.0) -> Pl
     return np.add(x, moved, out=moved)
 
 
+def all_finite(*ends: Plain) -> bool:
+    """Whether nothing is infinite or NaN. Then nothing was in the arguments of a sum, product or quotient either."""
+    return all(bool(np.isfinite(end).all()) for end in ends)
+
+
 def outward(low: Plain, high: Plain) -> Ends:
     """Ends that one correctly rounded operation computed, moved by one or two ulps. What is 0 stays 0."""
     return Ends(lowered(low), raised(high))
+
+
+def outward_finite(low: Plain, high: Plain) -> Ends:
+    """The same for ends that are known to be finite."""
+    down, up = _size(low, ULP, 0.0), _size(high, ULP, 0.0)
+    return Ends(np.subtract(low, down, out=down), np.add(high, up, out=up))
 
 
 def loosened(low: Plain, high: Plain) -> Ends:
@@ -65,10 +76,13 @@ def loosened(low: Plain, high: Plain) -> Ends:
 
 def known_between(low: Plain, high: Plain) -> Ends:
     """The ends with everything unknown, NaN, made infinite."""
+    if all_finite(low, high):
+        return Ends(low, high)
     return Ends(np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high))
 
 
 def _size(x: Plain, relative: float, absolute: Plain | float) -> Plain:
+    x = np.asarray(x)
     size = np.multiply(x, relative, out=np.empty_like(x))
     np.abs(size, out=size)
     if isinstance(absolute, float):

@@ -6,9 +6,12 @@ off Σ lowᵢ by at most γ·Σ|lowᵢ|, where γ = (k − 1)u/(1 − (k − 1)u
 as much. Together that is 2γ·Σ|lowᵢ|, and (k + 2)·2⁻⁵²·Σ|lowᵢ| is larger by 6u·Σ|lowᵢ|, which is enough for the
 roundings of the bound itself while k² < 2⁵². Sums below 2⁻¹⁰²¹ are exact: every float64 is a multiple of 2⁻¹⁰⁷⁴.
 The same holds for the high ends. Terms that are all 0 leave the sum 0, and non-negative ones leave it non-negative.
+
+Overflow. A partial sum may reach ∞ only if the positive parts of the terms add up to it, and −∞ only if the negative
+ones do. If both may happen, ∞ − ∞ may, and nothing is known. Both sums of parts are at most the sum of the |ends|.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,8 +21,11 @@ from anyformer.intervals.elementary import sqrt
 from anyformer.intervals.ends import Ends, Plain, ends_of
 from anyformer.intervals.errors import IntervalError, unsupported
 from anyformer.intervals.rounding import ULP, known_between
+from anyformer.intervals.undefined import INFINITIES, unknown
 
 MOST_TERMS = 2**26
+# From here on a sum may overflow if its terms are added in another order.
+HUGE = 2.0**1023
 
 
 def total(a: Ends, axis: Any = None, keepdims: bool = False) -> Ends:
@@ -29,7 +35,17 @@ def total(a: Ends, axis: Any = None, keepdims: bool = False) -> Ends:
     def added(x: Plain) -> Plain:
         return np.asarray(x.sum(axis=axis, keepdims=keepdims))
 
-    return within(added(a.low), added(np.abs(a.low)), added(a.high), added(np.abs(a.high)), terms)
+    return added_up(added, a, terms)
+
+
+def added_up(added: Callable[[Plain], Plain], a: Ends, terms: Plain | int) -> Ends:
+    """Sums of entries, of `terms` of them, whatever `added` adds up."""
+    sizes = added(np.abs(a.low)), added(np.abs(a.high))
+    result = within(added(a.low), sizes[0], added(a.high), sizes[1], terms)
+    if all(bool((size < HUGE).all()) for size in sizes) or np.max(terms) < 2:
+        return result
+    above, below = added(np.maximum(a.high, 0.0)), added(np.minimum(a.low, 0.0))
+    return unknown(result, np.asarray((above >= HUGE) & (below <= -HUGE)), INFINITIES)
 
 
 def within(low: Plain, low_size: Plain, high: Plain, high_size: Plain, terms: Plain | int) -> Ends:
@@ -73,7 +89,7 @@ def running_total(a: Ends, axis: int | None = None) -> Ends:
     def added(x: Plain) -> Plain:
         return np.cumsum(x, axis=axis)
 
-    return within(added(a.low), added(np.abs(a.low)), added(a.high), added(np.abs(a.high)), terms)
+    return added_up(added, a, terms)
 
 
 def differences(a: Ends, n: int = 1, axis: int = -1) -> Ends:

@@ -16,10 +16,18 @@ from anyformer.intervals import (
     products,
     sums,
 )
-from anyformer.intervals.conditions import BITWISE, COMPARISONS, LOGIC, as_truth
+from anyformer.intervals.conditions import (
+    BITWISE,
+    COMPARISONS,
+    LOGIC,
+    as_truth,
+    refuse_conditions,
+    refuse_other_types,
+)
 from anyformer.intervals.elementary import INCREASING
-from anyformer.intervals.ends import Ends, ends_of, is_point, is_truth, refuse_short_floats, truth_of
-from anyformer.intervals.errors import IntervalError, refuse_options, unsupported
+from anyformer.intervals.ends import Ends, Held, ends_of, is_condition, is_point, is_truth, truth_of
+from anyformer.intervals.errors import refuse_options, unsupported
+from anyformer.intervals.functions import number
 
 
 def _stepping(function: np.ufunc) -> Callable[[Ends], Ends]:
@@ -79,11 +87,18 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: d
     if method == "__call__":
         rule, operands = _rule(ufunc, inputs, name)
         refuse_options(name, options)
-        return rule(*operands)
+        return _of_arrays(rule(*operands))
     if method == "outer" and len(inputs) == 2:
+        refuse_conditions(name, inputs)
         first, second = (ends_of(operand) for operand in inputs)
         return call_ufunc(ufunc, "__call__", (_with_axes(first, second.low.ndim), second), options)
-    return _along_axis(ufunc, method, inputs, options, name)
+    return _of_arrays(_along_axis(ufunc, method, inputs, options, name))
+
+
+def _of_arrays(result: Ends) -> Ends:
+    """Ends that are arrays, or numbers where there are no axes."""
+    ends: Ends = number(Ends(np.asarray(result.low), np.asarray(result.high)))
+    return ends
 
 
 def ufunc_name(ufunc: np.ufunc, method: str = "__call__") -> str:
@@ -95,21 +110,35 @@ def ufunc_name(ufunc: np.ufunc, method: str = "__call__") -> str:
 def _rule(ufunc: np.ufunc, inputs: tuple[Any, ...], name: str) -> tuple[Callable[..., Ends], list[Ends]]:
     if ufunc in LOGIC:
         return LOGIC[ufunc], [as_truth(operand) for operand in inputs]
-    if all(map(is_truth, inputs)):
-        if ufunc in BITWISE:
-            return BITWISE[ufunc], [truth_of(operand) for operand in inputs]
-        if ufunc not in COMPARISONS and ufunc is not np.divide:
-            raise IntervalError(f"{name} of conditions is not supported on intervals. Use condition.astype(float).")
+    if all(map(is_truth, inputs)) and ufunc in BITWISE:
+        return BITWISE[ufunc], [truth_of(operand) for operand in inputs]
     if ufunc not in ELEMENTWISE:
         raise unsupported(name)
-    refuse_short_floats(inputs)
+    if ufunc not in COMPARISONS:
+        _refuse_types(ufunc, inputs, name)
     return ELEMENTWISE[ufunc], [ends_of(operand) for operand in inputs]
+
+
+def _refuse_types(ufunc: np.ufunc, inputs: tuple[Any, ...], name: str) -> None:
+    """Raise for what NumPy would compute in another type than float64. Beside an interval array it never does."""
+    if ufunc is np.matmul or len(inputs) == 1:
+        refuse_conditions(name, inputs)
+    if not any(_is_array_of_numbers(operand) for operand in inputs):
+        # A quotient of integers is of float64.
+        refuse_other_types(name, [*inputs, 1.0] if ufunc is np.divide else inputs)
+
+
+def _is_array_of_numbers(operand: Any) -> bool:
+    if isinstance(operand, Held):
+        return not operand._is_number and not is_condition(operand)
+    return isinstance(operand, Ends)
 
 
 def _along_axis(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any], name: str) -> Ends:
     tables = {"reduce": REDUCTIONS, "accumulate": ACCUMULATIONS}
     if method not in tables or len(inputs) != 1 or ufunc not in tables[method]:
         raise unsupported(name)
+    refuse_conditions(name, inputs)
     axis = options.pop("axis", 0)
     kept = {"keepdims": options.pop("keepdims", False)} if method == "reduce" else {}
     refuse_options(name, options)

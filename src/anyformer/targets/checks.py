@@ -10,12 +10,15 @@ from anyformer.errors import TargetError
 from anyformer.targets import samples as sampled
 from anyformer.targets.arrays import Array, shown
 from anyformer.targets.domains import CompactSupport
+from anyformer.targets.evaluation import evaluate_as_it_lies
 from anyformer.targets.moduli import Modulus
 from anyformer.targets.sizes import whole_number
 from anyformer.targets.target import Symmetry, Target
 
 _RANDOM_PERMUTATIONS = 8
 _MOST_SWAPS = 16
+# So many points are laid out in other ways if the function takes one at a time.
+_LAID_OUT = 16
 
 
 def check_target(target: Target, samples: int = 256, seed: int = 0) -> None:
@@ -36,6 +39,7 @@ def check_target(target: Target, samples: int = 256, seed: int = 0) -> None:
     _check_repeatable(target, points, outputs)
     if target.vectorised:
         _check_batch(target, points, outputs)
+    _check_layouts(target, points, outputs)
     if target.symmetry is Symmetry.EQUIVARIANT:
         _check_equivariance(target, points, outputs, rng)
     if target.modulus is not None:
@@ -63,6 +67,35 @@ def _check_batch(target: Target, points: Array, outputs: Array) -> None:
                 f" {shown(alone)} alone and {shown(outputs[index])} in a batch of {len(points)}."
                 " Keep it from mixing axis 0, or, if it takes one (tokens, width) array, declare vectorised=False."
             )
+
+
+def _check_layouts(target: Target, points: Array, outputs: Array) -> None:
+    if target.vectorised:
+        _check_layouts_of(target, points, outputs)
+        return
+    for x, output in zip(points[:_LAID_OUT], outputs, strict=False):
+        _check_layouts_of(target, x, output)
+
+
+def _check_layouts_of(target: Target, x: Array, outputs: Array) -> None:
+    for layout, laid_out in _layouts(x):
+        again = evaluate_as_it_lies(target.function, laid_out, target.name)
+        if not (agree := _agree(target, again, outputs)).all():
+            at = np.argwhere(~agree)[0][: x.ndim - 2].tolist()
+            element = tuple(at)
+            raise TargetError(
+                f"The target {target.name!r} must depend on the numbers in its input alone, not on how they lie in"
+                f" memory. The input {shown(x[element])} gives {shown(outputs[element])}, and {shown(again[element])}"
+                f" as {layout}. Copy what is reshaped before it is changed: x.reshape(…).copy()."
+            )
+
+
+def _layouts(x: Array) -> Iterator[tuple[str, Array]]:
+    """The same numbers, in memory of their own each time, in other orders."""
+    yield "an array in Fortran's order", x.copy(order="F")
+    yield "a view of every other entry", np.repeat(x, 2, axis=-1)[..., ::2]
+    yield "a view that runs backwards", x[::-1].copy()[::-1]
+    yield "a transposed view", x.swapaxes(-1, -2).copy().swapaxes(-1, -2)
 
 
 def _check_equivariance(target: Target, points: Array, outputs: Array, rng: np.random.Generator) -> None:

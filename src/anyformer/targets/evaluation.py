@@ -29,6 +29,17 @@ def evaluate_batch(function: Callable[[Array], Any], batch: Array, name: str) ->
         raise _blame(function, batch, name, fault) from fault.__cause__
 
 
+def evaluate_as_it_lies(function: Callable[[Array], Any], x: Array, name: str) -> Array:
+    """`function` of an array that is not copied before, so that it lies in memory as it is given.
+
+    Raises TargetError with the input.
+    """
+    try:
+        return _called(function, x)
+    except _Fault as fault:
+        raise TargetError(f"{_must(name)} At the input {shown(x)} {fault}. {_MEND}") from fault.__cause__
+
+
 def evaluate_each(function: Callable[[Array], Any], batch: Array, name: str) -> Array:
     """`function` of every (tokens, width) element in turn, as a new float64 array.
 
@@ -44,10 +55,15 @@ def evaluate_each(function: Callable[[Array], Any], batch: Array, name: str) -> 
 
 
 def _call(function: Callable[[Array], Any], x: Array) -> Array:
+    return _called(function, x.copy())
+
+
+def _called(function: Callable[[Array], Any], x: Array) -> Array:
+    shape = x.shape
     # What overflows or divides by zero shows in the result, which is checked below; a warning would say it twice.
     with np.errstate(all="ignore"):
         try:
-            result = function(x.copy())
+            result = function(x)
         except Exception as error:
             raise _Fault(f"it raised {type(error).__name__}: {error}") from error
         try:
@@ -57,8 +73,8 @@ def _call(function: Callable[[Array], Any], x: Array) -> Array:
         if array.dtype.kind not in "biuf":
             raise _Fault(f"it returned {type(result).__name__} of {array.dtype} entries, which are not real numbers")
         outputs = np.array(array, dtype=np.float64)
-    if outputs.shape != x.shape:
-        raise _Fault(f"it returned shape {outputs.shape} for an argument of shape {x.shape}")
+    if outputs.shape != shape:
+        raise _Fault(f"it returned shape {outputs.shape} for an argument of shape {shape}")
     if not np.isfinite(outputs).all():
         *_, token, coordinate = np.argwhere(~np.isfinite(outputs))[0].tolist()
         value = outputs[~np.isfinite(outputs)][0]

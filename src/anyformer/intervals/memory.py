@@ -1,0 +1,41 @@
+"""Which arrays share memory: what NumPy says of it, without relying on how our arrays lie in memory.
+
+NumPy decides by the function alone whether its result is a view (basic indexing, transpose, split, flip, …) or a copy
+(take, roll, concatenate, indexing by arrays, …), with two exceptions: `reshape` and `ravel` give a view where the
+layout of the array permits it. The ends of an interval array lie in memory otherwise than the array that they stand
+for, so that the same function, applied to the ends, gives the right relation everywhere but for those two.
+
+Their result gets a `Memory` of its own that is *kin* to that of the argument: in NumPy the two may be the same. Once
+one of them is written to, nobody knows whether the other one changed too. It is marked uncertain then, and using it
+is an error. Whoever writes still knows what he has: his own memory was written to in every case.
+"""
+
+from weakref import WeakSet
+
+UNCERTAIN = (
+    "An array was written to that may share memory with this one, or may not: whether reshape and ravel give a view"
+    " depends on how an array lies in memory. Write y = x.reshape(…).copy() before x or y is changed."
+)
+
+
+class Memory:
+    """The memory of an array and of all its views."""
+
+    __slots__ = ("__weakref__", "_kin", "is_uncertain")
+
+    def __init__(self, kin: "WeakSet[Memory] | None" = None) -> None:
+        self.is_uncertain = False
+        self._kin = kin
+        if kin is not None:
+            kin.add(self)
+
+    def perhaps_shared(self) -> "Memory":
+        """Memory for a reshaped array: the same as this one or not."""
+        if self._kin is None:
+            self._kin = WeakSet([self])
+        return Memory(self._kin)
+
+    def write(self) -> None:
+        """Tell the kin that this memory is written to."""
+        for other in self._kin or ():
+            other.is_uncertain |= other is not self

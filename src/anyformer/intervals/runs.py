@@ -1,0 +1,104 @@
+"""One run of somebody else's function on boxes: what was refused in it, and on which boxes a step may have no value.
+
+Two things must not get lost, whatever the function does next.
+
+*Refusals.* A function may catch our error and take another path than it takes on arrays. So every error is recorded
+here as well as raised, and `boxes` lets no run count in which one was recorded.
+
+*Steps without a value.* √x, log x, 1/x, ∞ − ∞ … are no number for some arguments; NumPy makes NaN of them, and
+`np.where`, `np.fmin`, `np.clip` or a comparison may make a number of that again. So a box on which this may happen is
+recorded as suspect, and `boxes` says of all its results that nothing is known of them. Which boxes are at fault is a
+guess from the shape of the array. It needs no trust: only a run without suspects counts, and one is made for the rest.
+
+Runs are found by a context variable: every thread has its own, and a function may call `enclose` itself.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Mask = NDArray[np.bool_]
+Numbers = NDArray[np.int64]
+
+FEW = 8
+
+
+class Run:
+    """What is recorded while a function runs on `batch` boxes at once; None for one box without a batch axis."""
+
+    __slots__ = ("batch", "faults", "reason", "suspects", "unplaced")
+
+    def __init__(self, batch: int | None) -> None:
+        self.batch = batch
+        self.faults: list[Exception] = []
+        self.reason: str | None = None
+        self.suspects: Mask = np.zeros(batch or 1, dtype=np.bool_)
+        self.unplaced = False
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether every step had a value for all members of all boxes."""
+        return self.reason is None
+
+    def suspect(self, entries: Mask, reason: str) -> None:
+        """Record that a step may have no value in some entries of an array."""
+        self.reason = self.reason or reason
+        owners = None if self.batch is None else _owners(entries, self.batch)
+        if owners is None:
+            self.unplaced = True
+        else:
+            self.suspects |= owners
+
+    def rest(self, boxes: Numbers) -> list[Numbers]:
+        """The boxes to be run again: those not suspected, or both halves if suspicion fell on none of them."""
+        if len(boxes) == 1:
+            return []
+        if self.suspects.any():
+            kept = boxes[~self.suspects]
+            return [kept] if len(kept) else []
+        middle = len(boxes) // 2
+        return [boxes[middle:], boxes[:middle]]
+
+
+_current: ContextVar[Run | None] = ContextVar("run of a function on intervals", default=None)
+
+
+def current() -> Run | None:
+    """The run that is under way here, if any."""
+    return _current.get()
+
+
+@contextmanager
+def running(run: Run | None) -> Iterator[Run | None]:
+    """Make this the current run, or none."""
+    token = _current.set(run)
+    try:
+        yield run
+    finally:
+        _current.reset(token)
+
+
+def record(error: Exception) -> None:
+    """Remember an error in the current run, so that it counts even if the function catches it."""
+    run = _current.get()
+    if run is not None and error not in run.faults:
+        run.faults.append(error)
+
+
+def _owners(entries: Mask, batch: int) -> Mask | None:
+    """Which boxes the entries seem to belong to: along the one axis that is as long as the batch, or in equal runs.
+
+    A few boxes are told apart by running them again: other axes are as short, and the guess would often be wrong.
+    """
+    shape = entries.shape
+    if batch <= FEW:
+        return None
+    if shape.count(batch) == 1:
+        axis = shape.index(batch)
+        return np.asarray(entries.any(axis=tuple(other for other in range(len(shape)) if other != axis)))
+    if shape.count(batch) == 0 and shape and shape[0] % batch == 0:
+        return np.asarray(entries.reshape(batch, -1).any(axis=1))
+    return None

@@ -1,0 +1,19 @@
+"""The range of a target on boxes, from its own formula run on intervals."""
+
+from anyformer.intervals import IntervalArray, enclose, enclose_each
+from anyformer.targets.arrays import Array
+from anyformer.targets.target import Target
+
+
+def enclosure(target: Target, low: Array, high: Array) -> IntervalArray:
+    """The target on boxes (batch, tokens, width), on all at once or, if it takes one sequence, on one after the other.
+
+    Raises IntervalError if intervals cannot follow its function.
+    """
+    return (enclose if target.vectorised else enclose_each)(target.function, low, high)
+
+
+def range_on_boxes(target: Target, low: Array, high: Array) -> tuple[Array, Array]:
+    """Bounds of every output entry on boxes of inputs, all of shape (batch, tokens, width); infinite if unknown."""
+    values = enclosure(target, low, high)
+    return values.low, values.high
