@@ -69,8 +69,7 @@ def verify(
     try:
         check_cost(cost_of_proof(certificate.grid.cells_per_axis, target.tokens, network.parameter_count), effort)
         check_target(target)
-        if certificate.kind is Evidence.UNCONDITIONAL:
-            check_enclosures(target)
+        _check_meaning(certificate, target)
         bound = derive_bound(
             network,
             target,
@@ -89,6 +88,16 @@ def verify(
     except IntervalError as error:
         return Verification(claim, Verdict.UNDECIDED, f"the target cannot be run on intervals: {error}", None)
     return _judged(network, certificate, target, claim, bound)
+
+
+def _check_meaning(certificate: Certificate, target: Target) -> None:
+    """Where intervals stand for the function, they must mean what it means, as far as samples tell."""
+    if certificate.kind is not Evidence.UNCONDITIONAL:
+        return
+    try:
+        check_enclosures(target)
+    except TargetError as error:
+        raise NotShown(str(error)) from error
 
 
 def _stated_tightness(certificate: Certificate) -> float:

@@ -7,6 +7,7 @@ import numpy as np
 from anyformer.errors import TargetError
 from anyformer.intervals import IntervalError
 from anyformer.targets import samples as sampled
+from anyformer.targets.enclosure_checks import check_enclosures
 from anyformer.targets.ranges import enclosure
 from anyformer.targets.target import Target
 
@@ -39,12 +40,13 @@ def evidence_for(target: Target) -> Evidence:
 
 
 def _trouble_with_intervals(target: Target) -> str | None:
-    """Why nothing can be known of the target: it is refused, or no step leads to a value even at single points."""
+    """Why nothing can be known of the target: it is refused, means something else on intervals, or has no values."""
     shape = (1, target.tokens, target.width)
     low, high = (
         np.broadcast_to(end, shape) for end in (target.domain.lows(target.width), target.domain.highs(target.width))
     )
     try:
+        check_enclosures(target)
         if enclosure(target, low, high).why_unknown is None:
             return None
         # Smaller boxes may be fine. If not even points are, none will be.

@@ -14,7 +14,6 @@ from anyformer.errors import PlanError
 from anyformer.networks.probability_maps import Hardmax, Weighting
 from anyformer.targets.checks import check_target
 from anyformer.targets.domains import CompactSupport
-from anyformer.targets.enclosure_checks import check_enclosures
 from anyformer.targets.target import Symmetry, Target
 
 AUTO = "auto"
@@ -64,7 +63,6 @@ def plans(target: Target, tolerance: float, p: float, method: str, limits: Limit
     tolerance, p, target = float(tolerance), float(p), positioned(target, limits.pattern)
     _check_request(target, tolerance, p, method, limits)
     check_target(target)
-    check_enclosures(target)
     found, refusals = [], []
     for name in methods_for(limits.pattern) if method == AUTO else [method]:
         try:
