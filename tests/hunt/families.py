@@ -12,6 +12,7 @@ from tests.hunt.powers import powers
 from tests.hunt.programs import programs
 from tests.hunt.rulings import Family
 from tests.hunt.running import running
+from tests.hunt.walls import walls
 
 FAMILIES = {
     "sleeping-beside-extreme": Family(extreme_weights.sleeping_beside_extreme),
@@ -35,6 +36,7 @@ FAMILIES = {
     "spikes": Family(spikes.spikes),
     "hairs": Family(spikes.hairs),
     "grids": Family(grids),
+    "walls": Family(walls, prepare=models),
     "altered-certificates": Family(certificates.altered, prepare=models),
     "certificate-files": Family(files, prepare=models),
     "mutated-models": Family(mutated, prepare=models),

@@ -4,7 +4,8 @@
 
 Every cell is propagated through the network as a whole, which encloses g on it. The integral over a cell is bounded
 with the target run on intervals (`interval_bound`) or with its declared modulus (`modulus_bound`). On the rest, g is
-bounded by what the last stage returns for any input whatever. Outside a compact support g must be 0.
+bounded by what the last stage returns for any input whatever, and the float64 program by following the whole domain as
+one box (`walls`), where that shows anything. Outside a compact support g must be 0.
 """
 
 import math
@@ -24,6 +25,7 @@ from anyformer.certificates.modulus_bound import INFLATION, modulus_sums
 from anyformer.certificates.powers import LEAST_TOLERANCE, MOST_TOLERANCE, check_exponent, power_above, unit_for
 from anyformer.certificates.propagate import propagate, propagate_stage
 from anyformer.certificates.refinement import Goal, refined_sums
+from anyformer.certificates.walls import Reach, follow_domain
 from anyformer.errors import CertificateError
 from anyformer.networks.activations import Array
 from anyformer.networks.magnitudes import tame
@@ -46,6 +48,8 @@ class ErrorBound:
     vanishes_outside: bool
     cells: int
     evidence: Evidence
+    float64: Reach
+    """Where the float64 program keeps to the bound too."""
 
 
 def derive_bound(
@@ -75,32 +79,33 @@ def derive_bound(
     alike = evidence is Evidence.UNCONDITIONAL or target.symmetry is Symmetry.EQUIVARIANT
     job = Job(network, target, grid, p, network.is_equivariant and alike, unit_for(tolerance))
     with vigilant():
-        volume = rest_volume(target, grid)
+        rest = _Rest.of(job)
 
         def left_for_cells(f_low: Array, f_high: Array) -> float:
             whole = (tolerance / job.unit) ** p * (1 - 1e-9) / INFLATION ** (2 * p + 2)
-            return float(whole) - _rest_power(job, f_low, f_high, volume)
+            return float(whole) - rest.power(job, f_low, f_high)
 
         if evidence is Evidence.UNCONDITIONAL:
             sums = refined_sums(job, Goal(left_for_cells, tightness), progress)
         else:
             sums = together(list(counted(each(modulus_sums, job, chunks := job.chunks()), len(chunks), progress)))
-        return _bound(job, sums, volume, evidence)
+        return _bound(job, sums, rest, evidence)
 
 
-def _bound(job: Job, sums: Sums, volume: float, evidence: Evidence) -> ErrorBound:
+def _bound(job: Job, sums: Sums, walls: "_Rest", evidence: Evidence) -> ErrorBound:
     target = job.target
-    rest = _rest_power(job, sums.f_low, sums.f_high, volume)
+    rest = walls.power(job, sums.f_low, sums.f_high)
     outside = not isinstance(target.domain, CompactSupport) or _vanishes_outside(job.network, target)
     terms = {name: _norm(power, job) for name, power in {**sums.parts, "rest": rest}.items()}
     return ErrorBound(
         upper=_norm(sums.upper + rest, job) if outside else math.inf,
         lower=float(max(sums.lower, 0.0) ** (1 / job.p) / INFLATION**2) * job.unit,
-        terms={**terms, "rest_volume": volume},
+        terms={**terms, "rest_volume": walls.volume},
         worst_input=sums.worst_input,
         vanishes_outside=outside,
         cells=job.count,
         evidence=evidence,
+        float64=walls.float64,
     )
 
 
@@ -120,16 +125,35 @@ def _norm(power: float, job: Job) -> float:
     return float((power * INFLATION) ** (1 / job.p) * INFLATION) * job.unit
 
 
-def _rest_power(job: Job, f_low: Array, f_high: Array, rest_volume: float) -> float:
-    """volume · Σ over entries of the largest conceivable |f − g|^p."""
-    if rest_volume == 0:
-        return 0.0
-    network = job.network
-    anything = np.full((1, network.tokens, network.width), np.inf)
-    output = propagate_stage(network.stages[-1], Enclosure.box(-anything, anything), Arithmetic.REAL).folded()
-    g_low, g_high = output.low.min(axis=(0, 1)), output.high.max(axis=(0, 1))
-    largest = np.maximum(f_high - g_low, g_high - f_low)
-    return float(up(rest_volume * network.tokens * power_above(largest, job.unit, job.p).sum()))
+@dataclass(frozen=True, eq=False)
+class _Rest:
+    """The walls between the cells: their volume, what g returns there at most, and whether float64 is known there."""
+
+    volume: float
+    g_low: Array
+    g_high: Array
+    float64: Reach
+
+    @classmethod
+    def of(cls, job: Job) -> "_Rest":
+        """In real arithmetic by what the last stage returns for any input; in float64 by following the domain."""
+        network = job.network
+        anything = np.full((1, network.tokens, network.width), np.inf)
+        output = propagate_stage(network.stages[-1], Enclosure.box(-anything, anything), Arithmetic.REAL).folded()
+        g_low, g_high = output.low.min(axis=(0, 1)), output.high.max(axis=(0, 1))
+        computed = follow_domain(network, job.target.domain)
+        if computed is not None:
+            g_low = np.minimum(g_low, computed.low.min(axis=(0, 1)))
+            g_high = np.maximum(g_high, computed.high.max(axis=(0, 1)))
+        reach = Reach.CELLS if computed is None else Reach.DOMAIN
+        return cls(rest_volume(job.target, job.grid), g_low, g_high, reach)
+
+    def power(self, job: Job, f_low: Array, f_high: Array) -> float:
+        """volume · Σ over entries of the largest conceivable |f − g|^p."""
+        if self.volume == 0:
+            return 0.0
+        largest = np.maximum(f_high - self.g_low, self.g_high - f_low)
+        return float(up(self.volume * job.network.tokens * power_above(largest, job.unit, job.p).sum()))
 
 
 def _vanishes_outside(network: Network, target: Target) -> bool:

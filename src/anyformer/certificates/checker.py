@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anyformer.certificates.bound import TIGHTNESS, ErrorBound, derive_bound
 from anyformer.certificates.certificate import Certificate
@@ -87,7 +87,7 @@ def verify(
         return Verification(claim, Verdict.UNDECIDED, str(error), None)
     except IntervalError as error:
         return Verification(claim, Verdict.UNDECIDED, f"the target cannot be run on intervals: {error}", None)
-    return _judged(network, certificate, target, claim, bound)
+    return _judged(network, certificate, target, replace(claim, float64=bound.float64), bound)
 
 
 def _check_meaning(certificate: Certificate, target: Target) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from anyformer.certificates.declaration import Declaration
 from anyformer.certificates.evidence import Evidence
+from anyformer.certificates.walls import Reach
 from anyformer.targets.domains import CompactSupport
 from anyformer.targets.target import Symmetry
 
@@ -20,6 +21,8 @@ class Claim:
     tolerance: float
     kind: Evidence
     weights_digest: str
+    float64: Reach = Reach.CELLS
+    """Where the float64 program keeps to it; real arithmetic does on the whole domain."""
 
     def facts(self) -> dict[str, str]:
         """Every part of the claim as text, by name. Numbers have all their digits."""
@@ -35,7 +38,7 @@ class Claim:
             "tolerance": repr(self.tolerance),
             "kind": self.kind.value,
             **_declared(declared, self.kind),
-            "dtype": "real arithmetic on the whole domain; float64 on the cells",
+            "dtype": f"real arithmetic on {Reach.DOMAIN.value}; float64 on {self.float64.value}",
             "weights": self.weights_digest,
         }
 
@@ -57,7 +60,7 @@ class Claim:
             "kind": self.kind.value,
             "modulus": None if declared.modulus is None else declared.modulus.to_json(),
             "evaluation_error": declared.evaluation_error,
-            "dtype": {"real": "the whole domain", "float64": "the cells"},
+            "dtype": {"real": Reach.DOMAIN.value, "float64": self.float64.value},
             "weights_digest": self.weights_digest,
         }
 

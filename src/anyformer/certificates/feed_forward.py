@@ -62,7 +62,7 @@ def _walk(stage: FeedForwardStage, run: Run, x: Enclosure, arithmetic: Arithmeti
     Returns the largest size that a token may have had on the way.
     """
     size = 0.0
-    coordinate = _only_coordinate_read(stage, run)
+    coordinate = only_coordinate_read(stage, run)
     tokens = np.arange(len(x.low))
     layer = np.full(len(tokens), run.start)
     while True:
@@ -121,7 +121,7 @@ def _generic(units: _Layers, x: Enclosure) -> Enclosure:
     return stack(outputs)
 
 
-def _only_coordinate_read(stage: FeedForwardStage, run: Run) -> int | None:
+def only_coordinate_read(stage: FeedForwardStage, run: Run) -> int | None:
     """The coordinate a run reads, if it is one and every kink can be computed without rounding."""
     read = np.flatnonzero(run.direction)
     if len(read) != 1:
@@ -169,6 +169,29 @@ def _range(units: _Layers, coordinate: int, output: int, t_low: Array, t_high: A
         high = np.where(endless & ~(side * growth + error <= 0), np.inf, high)
         low = np.where(endless & ~(side * growth - error >= 0), -np.inf, low)
     return low, high
+
+
+def images(stage: FeedForwardStage, layers: range, coordinate: int, t_low: float, t_high: float) -> tuple[Array, Array]:
+    """What each of some layers that read one coordinate t makes of an interval of it, both in float64 and exactly.
+
+    Shape (layers, width): for that coordinate where t goes, for the others what is added to them. Below the kinks of
+    units that all look upwards a layer changes nothing, in float64 neither: only beyond them something is rounded.
+    """
+    units = _Layers(*(array[layers.start : layers.stop] for array in (stage.W_1, stage.b_1, stage.W_2, stage.b_2)))
+    slopes = units.W_1[:, :, coordinate]
+    first = np.where(slopes == 0, np.inf, -units.b_1 / np.where(slopes == 0, 1.0, slopes)).min(axis=1)
+    rests = (slopes >= 0).all(axis=1) & ((slopes > 0) | (units.b_1 <= 0)).all(axis=1) & (units.b_2 == 0).all(axis=1)
+    low = np.where(rests, np.clip(first, t_low, t_high), t_low)
+    high = np.full(len(layers), t_high)
+    ranges = [_range(units, coordinate, output, low, high) for output in range(stage.width)]
+    least, most = (np.stack(ends, axis=1) for ends in zip(*ranges, strict=True))
+    margin = _rounding_between(units, coordinate, low[:, None], high[:, None])
+    least, most = least - margin, most + margin
+    at_rest = (rests & (low > t_low))[:, None]
+    moved = np.arange(stage.width) == coordinate
+    least = np.where(at_rest, np.minimum(least, np.where(moved, t_low, 0.0)), least)
+    most = np.where(at_rest, np.maximum(most, np.where(moved, low[:, None], 0.0)), most)
+    return least, most
 
 
 def _growth(units: _Layers, coordinate: int, output: int, side: float) -> tuple[Array, Array]:
