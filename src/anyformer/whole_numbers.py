@@ -18,6 +18,8 @@ def whole_number(name: str, value: int, least: int, error: type[AnyformerError])
     3
     """
     try:
+        if isinstance(value, bool):
+            raise TypeError("True is an int to Python, and a slip to everybody else")
         number = operator.index(value)
     except TypeError:
         raise error(f"{name} must be a whole number; got {value!r}. Give an int of at least {least}.") from None

@@ -1,6 +1,5 @@
 """The certificate: what is claimed of a network, term by term, in a JSON file whose floats lose no bit."""
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from anyformer import strict_json
 from anyformer.certificates.cells import Grid
 from anyformer.certificates.declaration import Declaration
 from anyformer.certificates.evidence import Evidence
@@ -91,7 +91,7 @@ class Certificate:
 def certificate_from_json(text: str) -> Certificate:
     """Read a certificate; every fault is reported by the field it is in."""
     try:
-        data = json.loads(text)
+        data = strict_json.loads(text)
     except (ValueError, RecursionError) as error:
         raise CertificateError(f"the certificate is not JSON: {error}") from error
     reader = _Reader(data)
