@@ -67,7 +67,7 @@ def networks(draw):
     tokens, width, heads, head_size, hidden = draw(st.permutations([2, 3, 4, 5, 6]))
     tensors = {"width": width, "heads": heads, "head_size": head_size, "hidden_size": hidden}
     stages = []
-    for kind in draw(st.lists(st.sampled_from([AttentionStage, FeedForwardStage]), max_size=3)):
+    for kind in draw(st.lists(st.sampled_from([AttentionStage, FeedForwardStage]), min_size=1, max_size=3)):
         sizes = tensors | {"layers": draw(st.sampled_from([1, 7]))}
         shapes = {name: tuple(sizes[axis] for axis in axes) for name, axes in kind.AXES.items()}
         stages.append(

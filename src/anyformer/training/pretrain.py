@@ -2,8 +2,6 @@
 
 import contextlib
 import json
-import os
-import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +11,7 @@ from filelock import FileLock
 from numpy.typing import NDArray
 
 from anyformer.errors import TrainingError
+from anyformer.replacing import replacing_folder
 from anyformer.training import seeds
 from anyformer.training.data.corpus import Corpus
 from anyformer.training.data.tokens import Origin, TokenFile, open_tokens, split_tokens, write_tokens
@@ -23,6 +22,7 @@ from anyformer.training.loop import Watch, finish, require_fair_shares, run_in, 
 from anyformer.training.processes import processes
 from anyformer.training.recipe import Recipe
 from anyformer.training.windows import Marks, MaskedWords
+from anyformer.training.writing import writing
 
 if TYPE_CHECKING:
     from anyformer.mixers.bert import MixerBertForMaskedLM, MixerBertForPreTraining
@@ -77,13 +77,11 @@ def _tokenizer(corpus: Corpus, place: Path, vocabulary: int) -> Any:
     """The one in its folder if it was learned from this corpus for this size, or a new one in its place."""
     origin = json.dumps({"corpus": corpus.digest(), "vocabulary": vocabulary})
     said = place / "learned_from.json"
-    if not said.is_file() or said.read_text("utf-8") != origin:
-        part = place.with_name(f".{place.name}.part")
-        shutil.rmtree(part, ignore_errors=True)
-        train_tokenizer(corpus, vocabulary).save_pretrained(part)
-        (part / said.name).write_text(origin, "utf-8")
-        shutil.rmtree(place, ignore_errors=True)
-        os.replace(part, place)
+    if not said.is_file() or said.read_bytes() != origin.encode():
+        learned = train_tokenizer(corpus, vocabulary)
+        with writing("a tokenizer", place), replacing_folder(place) as part:
+            learned.save_pretrained(part)
+            (part / said.name).write_text(origin, "utf-8")
     return load_tokenizer(place)
 
 

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
+from anyformer import strict_json
 from anyformer.errors import TrainingError
 from anyformer.replacing import replacing
 from anyformer.training.data.corpus import Corpus
@@ -63,24 +64,29 @@ def write_tokens(corpus: Corpus, tokenizer: Any, place: Path) -> TokenFile:
         tokens, size = _stream(corpus, tokenizer, dtype, file)
     origin = Origin(corpus.name, corpus.digest(), tokenizer_digest(tokenizer), tokens, size)
     with replacing(_origin_place(place)) as file:
-        file.write((json.dumps(asdict(origin), indent=2, ensure_ascii=False) + "\n").encode())
+        file.write((json.dumps(asdict(origin), indent=2) + "\n").encode())
     return open_tokens(place)
 
 
 def open_tokens(place: Path) -> TokenFile:
     """The tokens that `write_tokens` has written there, mapped and not read."""
     try:
-        origin = Origin(**json.loads(_origin_place(place).read_text(encoding="utf-8")))
+        origin = Origin(**strict_json.read(_origin_place(place)))
         ids = np.load(place, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, TypeError, EOFError) as error:
+    except Exception as error:  # NumPy's reader of headers raises what Python's own does, of all kinds
         raise TrainingError(
             f"{place} must be tokens with their JSON beside them, whole; they cannot be read: {error}."
             " Delete both, and they are made anew."
         ) from error
     whole = all(type(getattr(origin, field.name)) is field.type for field in fields(Origin))
-    if not whole or ids.dtype not in (np.uint16, np.uint32) or ids.shape != (origin.tokens,):
+    if (
+        not whole
+        or not isinstance(ids, np.ndarray)
+        or ids.dtype not in (np.uint16, np.uint32)
+        or ids.shape != (origin.tokens,)
+    ):
         raise TrainingError(
-            f"{place} must hold token ids as its JSON says; got {ids.dtype} of shape {ids.shape}, and {origin}."
+            f"{place} must hold token ids as its JSON says; got {ids!r:.200}, and {origin}."
             " Delete both, and they are made anew."
         )
     return TokenFile(place, ids, origin)
