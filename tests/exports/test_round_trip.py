@@ -91,9 +91,17 @@ def test_any_network_comes_back_bit_for_bit(certificate_for, tmp_path_factory, n
 
 def test_memory_order_does_not_matter(certificate_for, tmp_path):
     encoding = np.asfortranarray(np.arange(6.0).reshape(2, 3))
-    network = Network(2, 3, BlockShape(), (), encoding)
+    sizes = {"layers": 5, "hidden_size": 4, "width": 3}
+    shapes = {name: [sizes[axis] for axis in axes] for name, axes in FeedForwardStage.AXES.items()}
+    numbers = {
+        name: np.asfortranarray(np.arange(np.prod(shape) * 1.0).reshape(shape)) for name, shape in shapes.items()
+    }
+    network = Network(2, 3, BlockShape(hidden_size=4), (FeedForwardStage("one", **numbers),), encoding)
     loaded, _ = load_folder(save_folder(tmp_path / "model", network, certificate_for(network)))
     assert loaded.positional_encoding.tolist() == encoding.tolist()
+    assert {name: getattr(loaded.stages[0], name).tolist() for name in numbers} == {
+        name: array.tolist() for name, array in numbers.items()
+    }
 
 
 def test_the_config_says_what_it_should(originals):

@@ -59,12 +59,17 @@ def restore_newest(folder: Path, model: nn.Module, optimizer: torch.optim.Optimi
     try:
         weights, state = (_tensors(place, name) for name in ("weights.safetensors", "optimizer.safetensors"))
         progress = _progress(strict_json.read(_own(place, "progress.json")))
+        _check_architecture(place, model, weights)
         _check_optimizer_state(optimizer, state)
+    except TrainingError:
+        raise
     except Exception as error:  # safetensors raises its own kinds, which have no common class
         raise TrainingError(
             f"a checkpoint must be whole; {place} is not: {error}. Remove that folder to go on from the one before."
         ) from error
-    _put_weights(place, model, weights)
+    with torch.no_grad():
+        for name, tensor in _named(model).items():
+            tensor.copy_(weights[name])
     _put_optimizer_state(optimizer, state)
     return progress
 
@@ -96,13 +101,15 @@ def _complete(folder: Path) -> list[Path]:
 
 def _weights(model: nn.Module) -> dict[str, Tensor]:
     """Parameters and buffers, each once however many names it has."""
-    named = {**dict(model.named_parameters()), **dict(model.named_buffers())}
-    return {name: tensor.detach().cpu().contiguous() for name, tensor in named.items()}
+    return {name: tensor.detach().cpu().contiguous() for name, tensor in _named(model).items()}
 
 
-def _put_weights(place: Path, model: nn.Module, weights: dict[str, Tensor]) -> None:
-    have = {**dict(model.named_parameters()), **dict(model.named_buffers())}
-    ours = {name: tuple(tensor.shape) for name, tensor in have.items()}
+def _named(model: nn.Module) -> dict[str, Tensor]:
+    return {**dict(model.named_parameters()), **dict(model.named_buffers())}
+
+
+def _check_architecture(place: Path, model: nn.Module, weights: dict[str, Tensor]) -> None:
+    ours = {name: tuple(tensor.shape) for name, tensor in _named(model).items()}
     theirs = {name: tuple(tensor.shape) for name, tensor in weights.items()}
     if ours != theirs:
         name = sorted(set(ours.items()) ^ set(theirs.items()))[0][0]
@@ -110,9 +117,6 @@ def _put_weights(place: Path, model: nn.Module, weights: dict[str, Tensor]) -> N
             f"a checkpoint must be of the same architecture; {place} has {name} of shape {theirs.get(name)}, the model"
             f" {ours.get(name)}. Use the recipe it was made with, or another output folder."
         )
-    with torch.no_grad():
-        for name, tensor in have.items():
-            tensor.copy_(weights[name])
 
 
 def _optimizer_state(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:

@@ -73,20 +73,17 @@ def open_tokens(place: Path) -> TokenFile:
     try:
         origin = Origin(**strict_json.read(_origin_place(place)))
         ids = np.load(place, mmap_mode="r", allow_pickle=False)
+        if not isinstance(ids, np.ndarray):
+            raise ValueError("it is an archive of arrays")
     except Exception as error:  # NumPy's reader of headers raises what Python's own does, of all kinds
         raise TrainingError(
             f"{place} must be tokens with their JSON beside them, whole; they cannot be read: {error}."
             " Delete both, and they are made anew."
         ) from error
     whole = all(type(getattr(origin, field.name)) is field.type for field in fields(Origin))
-    if (
-        not whole
-        or not isinstance(ids, np.ndarray)
-        or ids.dtype not in (np.uint16, np.uint32)
-        or ids.shape != (origin.tokens,)
-    ):
+    if not whole or ids.dtype not in (np.uint16, np.uint32) or ids.shape != (origin.tokens,):
         raise TrainingError(
-            f"{place} must hold token ids as its JSON says; got {ids!r:.200}, and {origin}."
+            f"{place} must hold token ids as its JSON says; got {ids.dtype} of shape {ids.shape}, and {origin}."
             " Delete both, and they are made anew."
         )
     return TokenFile(place, ids, origin)
