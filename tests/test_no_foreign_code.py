@@ -19,9 +19,9 @@ def faults(source: str, trusted: frozenset[str] | set[str] = frozenset()) -> lis
     """The calls that could run what a file says."""
     found = []
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and not (name := dotted(node.func)).endswith(".register"):
-            if name not in trusted and not is_harmless(name, node):
-                found.append(f"{node.lineno}: {name}")
+        name = dotted(node.func) if isinstance(node, ast.Call) else ""
+        if isinstance(node, ast.Call) and name not in trusted and not is_harmless(name, node):
+            found.append(f"{node.lineno}: {name}")
     return found
 
 

@@ -88,7 +88,7 @@ def _whole(digits: str) -> int | _Refused:
 def _check(value: Any) -> None:
     """Level by level, so that no depth can exhaust the stack."""
     level = [("", value)]
-    for _ in range(MAX_DEPTH + 1):
+    for _ in range(MAX_DEPTH):
         deeper = []
         for place, holder in level:
             if type(holder) is _Refused:

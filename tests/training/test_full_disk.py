@@ -60,11 +60,11 @@ def test_the_checkpoint_before_stays(tmp_path, monkeypatch, fails):
         saved.append(file)
         if len(saved) > 2 and file.name == fails:
             file.write_bytes(b"half")
-            raise Exception("No space left on device")  # noqa: TRY002 - as tokenizers raise it
+            raise Exception("No space left on device")  # as tokenizers raise it
         save(tensors, file)
 
     monkeypatch.setattr(checkpoints, "save_file", full)
-    with pytest.raises(TrainingError, match="a checkpoint must be written whole; .*No space left.*goes on from there"):
+    with pytest.raises(TrainingError, match=r"a checkpoint must be written whole; .*No space left.*goes on from there"):
         pretrain(recipe(), words, tmp_path / "run")
     folder = RunFolder(tmp_path / "run")
     assert [path.name for path in folder.checkpoints.iterdir()] == ["step-000000003"]

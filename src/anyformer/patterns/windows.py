@@ -14,7 +14,7 @@ from anyformer.patterns.sizes import about_root, length, require_room, whole_num
 def window(tokens: int, half_width: int, dilation: int = 1) -> Neighbours:
     """Token k sees k + i·dilation for |i| ≤ half_width, as far as these are tokens."""
     farthest = min(half_width, (tokens - 1) // dilation)  # what is farther is no token, however wide the window
-    reach = np.arange(-farthest, farthest + 1) * dilation
+    reach = np.arange(-farthest, farthest + 1) * min(dilation, tokens)
     require_room(tokens * len(reach))
     keys = np.arange(tokens)[:, None] + reach
     inside = (keys >= 0) & (keys < tokens)

@@ -45,7 +45,7 @@ def _mixer(name: str) -> Mixer:
     except (ValueError, MixerError) as error:
         raise TrainingError(
             f"a mixer must be one of {', '.join(CATALOGUE)}, with its sizes as in convolution:kernel=15,filters=8;"
-            f" got {name!r}: {error}"
+            f" got {name!r:.200}: {error!s:.200}"
         ) from error
 
 

@@ -1,5 +1,6 @@
 """Folders that somebody made to harm: their code never runs, and nothing outside of them is read."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -113,7 +114,7 @@ def test_links_out_of_a_folder_are_refused(model, tuned, name):
     moved = model.parent / "elsewhere"
     (model / name).rename(moved)
     (model / name).symlink_to(moved)
-    with pytest.raises(TrainingError, match="must hold its files itself; .* is a link to"):
+    with pytest.raises(TrainingError, match=r"must hold its files itself; .* is a link to"):
         tuned(model)
 
 
@@ -150,7 +151,7 @@ def test_pickled_weights_are_never_read(model, tuned, tmp_path):
         ({"num_labels": 2**40}, "num_labels in .* must be at most the number of weights"),
         ({"vocab_size": 2**40}, "vocab_size in .* must be at most"),
         ({"mixers": [{"kind": "average"}, {"kind": "bilinear", "max_length": 2**40}]}, r"mixers\.1\.max_length in"),
-        ({"mixers": [{"kind": "average"}, {"kind": "bilinear", "max_length": 5000}]}, "speaks of 2500.*and there"),
+        ({"mixers": [{"kind": "average"}, {"kind": "bilinear", "max_length": 4000}]}, r"speaks of 1600\d*, and"),
         ({"mixers": [{"kind": []}] * 2}, "the kind of a mixer must be one of"),
         ({"attn_implementation": "somebody/kernel"}, "must not name code on the hub"),
         ({"transformers_weights": "../x.safetensors"}, "must not name other weights"),
@@ -182,8 +183,6 @@ def test_a_tokenizer_names_files_of_its_folder_only(model, entries):
 
 def test_what_libraries_say_of_a_tokenizer_does_not_reach_the_terminal(model, capfd):
     told(model / "tokenizer_config.json", tokenizer_class="\x1b[31mEvil")
-    try:
+    with contextlib.suppress(AnyformerError):
         load_tokenizer(model)
-    except AnyformerError:
-        pass
     assert "\x1b" not in "".join(capfd.readouterr())

@@ -76,6 +76,12 @@ def _questions(squad: Mapping[str, Any]) -> Iterator[Question]:
 
 
 def _check(place: Path, question: Question) -> None:
+    for name in ("id", "title", "context", "text"):
+        if not isinstance(getattr(question, name), str):
+            raise TrainingError(
+                f"{place}, question {question.id!r:.200}: {name} must be a text; got {getattr(question, name)!r:.200}."
+                " Correct or remove it."
+            )
     for answer, start in zip(question.answers, question.starts, strict=True):
         if not (isinstance(answer, str) and isinstance(start, int)):
             raise TrainingError(

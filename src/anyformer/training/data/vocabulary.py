@@ -80,6 +80,7 @@ def load_tokenizer(place: str | Path) -> Any:
             twice = next(word for word in words if words.count(word) > 1)
             raise TrainingError(f"{place} must have every token once; {twice!r} is there more than once. Remove one.")
         loaded = _wrapped({word: number for number, word in enumerate(words)})
+    _try(place, lambda: loaded("a", "b"))  # a file may be read, and yet not be used
     _require_specials(place, [str(loaded.special_tokens_map.get(name)) for name in _names(SPECIALS)])
     return loaded
 
