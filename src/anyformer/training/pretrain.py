@@ -2,6 +2,9 @@
 
 import contextlib
 import json
+import math
+import os
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -121,8 +124,27 @@ def fresh(recipe: Recipe, vocabulary: int) -> "MixerBertForMaskedLM | MixerBertF
     """A BERT with the weights that a seed gives."""
     from anyformer.mixers.bert import MixerBertForMaskedLM, MixerBertForPreTraining
 
-    torch.manual_seed(seeds.number("weights", recipe.schedule.seed))
     head = MixerBertForPreTraining if recipe.text.following else MixerBertForMaskedLM
-    model = head(recipe.architecture.config(vocabulary))
+    config = recipe.architecture.config(vocabulary)
+    _require_room(lambda: head(config))
+    torch.manual_seed(seeds.number("weights", recipe.schedule.seed))
+    model = head(config)
     initialize(model)
     return model
+
+
+def _require_room(make: Callable[[], torch.nn.Module]) -> None:
+    """Refuse a model that no memory holds before it is asked for; PyTorch's own error comes late, or never."""
+    try:
+        with torch.device("meta"):
+            size = sum(one.numel() * one.element_size() for one in make().parameters())
+    except RuntimeError as error:  # the product of its sizes does not even fit an integer
+        raise TrainingError(
+            f"a model must fit into memory; this one does not: {error!s:.200}. Ask for less."
+        ) from error
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else math.inf
+    if size > there:
+        raise TrainingError(
+            f"a model must fit into memory; its weights take {size} bytes, and there are {there}. Ask for fewer layers,"
+            " a smaller width or vocabulary, or shorter sequences."
+        )
