@@ -10,8 +10,11 @@ import json
 import lzma
 import random
 import shutil
+import subprocess
+import sys
 import time
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -112,8 +115,10 @@ def test_a_model_without_stages(model, capsys, verb, positions):
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("size", ["tokens", "width", "heads", "hidden_size"])
-def test_sizes_beyond_all_memory(model, capsys, verb, size):
-    changed(model / "config.json", lambda data: data.update({size: 2**40, "positional_encoding": False}))
+def test_sizes_beyond_all_memory(small_models, tmp_path, capsys, verb, size):
+    """Of a model without positions: no tensor has the tokens for an axis."""
+    model = small_models[0].save(tmp_path / "model")
+    changed(model / "config.json", lambda data: data.update({size: 2**40}))
     changed(model / "certificate.json", lambda data: data["target"].update({size: 2**40}))
     with bounded():
         code, err = called(verb, model, capsys)
@@ -266,6 +271,15 @@ def test_objects_in_arrays_are_never_unpickled(tmp_path):
     with pytest.raises(AnyformerError, match=r"must be an array as numpy\.save writes it"):
         read_sequences(str(tmp_path / "x.npy"), 2, 1)
     assert not marker.exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk that is always full is Linux's")
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_results_that_go_to_a_full_disk(folder, options):
+    with open("/dev/full", "w") as full:
+        asked = [sys.executable, "-m", "anyformer.cli.main", "describe", str(folder), *options]
+        done = subprocess.run(asked, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (2, "error: the file system refused: No space left on device\n")
 
 
 # Names that play tricks.

@@ -1,5 +1,6 @@
 """What goes wrong on the command line: one message, one exit code, never a traceback for a user's mistake."""
 
+import contextlib
 import json
 import sys
 
@@ -33,7 +34,8 @@ def report(error: BaseException, as_json: bool) -> int:
     kind, message = _kind(error), _message(error)
     print("error: " + visible(message, keep=_line_feeds(error)), file=sys.stderr)
     if as_json:
-        print(json.dumps({"error": {"kind": kind, "message": message}}))
+        with contextlib.suppress(OSError):  # stdout itself may be what is full
+            print(json.dumps({"error": {"kind": kind, "message": message}}), flush=True)
     return _exit_code(error)
 
 
