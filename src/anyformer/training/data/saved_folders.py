@@ -86,11 +86,11 @@ def require_plain(folder: Path) -> None:
 
 def read_saved_model(folder: Path) -> SavedModel:
     """A model's config and the shapes of its weights; the folder is plain, and its weights are not pickled."""
-    require_plain(folder)
-    if not (folder / CONFIG).exists():
+    if not os.path.lexists(folder / CONFIG):
         raise TrainingError(
             f"a model must be a folder with {CONFIG}, as pretrain leaves in OUTPUT/model; {folder} has none."
         )
+    require_plain(folder)
     files = [WEIGHTS] if (folder / WEIGHTS).exists() else []
     if not files and (folder / INDEX).exists():
         files = sorted(set(_shards(folder, _told(folder, INDEX))))
