@@ -16,6 +16,7 @@ SPINE = [
     "replacing",
     "pictures",
     "whole_numbers",
+    "strict_json",
     "workers",
     "intervals",
     "patterns",

@@ -1,6 +1,7 @@
 """Whole numbers that users give: tokens, widths, strides, seeds."""
 
 import operator
+import reprlib
 
 from anyformer.errors import AnyformerError
 
@@ -8,7 +9,7 @@ from anyformer.errors import AnyformerError
 def from_one(name: str, value: int, error: type[AnyformerError]) -> None:
     """Refuse, with the given error, what is not an int from 1: neither True nor a NumPy number, which JSON lacks."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise error(f"{name} must be a whole number from 1; got {value!r}.")
+        raise error(f"{name} must be a whole number from 1; got {reprlib.repr(value)}.")
 
 
 def whole_number(name: str, value: int, least: int, error: type[AnyformerError]) -> int:
@@ -18,9 +19,15 @@ def whole_number(name: str, value: int, least: int, error: type[AnyformerError])
     3
     """
     try:
+        if isinstance(value, bool):
+            raise TypeError("True is an int to Python, and a slip to everybody else")
         number = operator.index(value)
     except TypeError:
-        raise error(f"{name} must be a whole number; got {value!r}. Give an int of at least {least}.") from None
+        raise error(
+            f"{name} must be a whole number; got {reprlib.repr(value)}. Give an int of at least {least}."
+        ) from None
+    if number >= 2**63:  # NumPy's integers end there
+        raise error(f"{name} must be below 2**63; got {reprlib.repr(number)}. Give a smaller {name}.")
     if number < least:
         raise error(f"{name} must be at least {least}; got {number}. Give a larger {name}.")
     return number

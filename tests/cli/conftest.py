@@ -89,9 +89,8 @@ def refused(call):
         assert again.code == code
         assert again.data["error"]["kind"] == kind
         assert set(again.data) == {"error"}
-        assert (
-            outcome.err == again.err == f"error: {visible(again.data['error']['message'], keep=LINE_FEED)}" + LINE_FEED
-        )
+        kept = LINE_FEED if kind in ("UsageError", "PlanError") else ""
+        assert outcome.err == again.err == f"error: {visible(again.data['error']['message'], keep=kept)}" + LINE_FEED
         return outcome.err
 
     return with_arguments

@@ -67,7 +67,7 @@ def networks(draw):
     tokens, width, heads, head_size, hidden = draw(st.permutations([2, 3, 4, 5, 6]))
     tensors = {"width": width, "heads": heads, "head_size": head_size, "hidden_size": hidden}
     stages = []
-    for kind in draw(st.lists(st.sampled_from([AttentionStage, FeedForwardStage]), max_size=3)):
+    for kind in draw(st.lists(st.sampled_from([AttentionStage, FeedForwardStage]), min_size=1, max_size=3)):
         sizes = tensors | {"layers": draw(st.sampled_from([1, 7]))}
         shapes = {name: tuple(sizes[axis] for axis in axes) for name, axes in kind.AXES.items()}
         stages.append(
@@ -91,9 +91,17 @@ def test_any_network_comes_back_bit_for_bit(certificate_for, tmp_path_factory, n
 
 def test_memory_order_does_not_matter(certificate_for, tmp_path):
     encoding = np.asfortranarray(np.arange(6.0).reshape(2, 3))
-    network = Network(2, 3, BlockShape(), (), encoding)
+    sizes = {"layers": 5, "hidden_size": 4, "width": 3}
+    shapes = {name: [sizes[axis] for axis in axes] for name, axes in FeedForwardStage.AXES.items()}
+    numbers = {
+        name: np.asfortranarray(np.arange(np.prod(shape) * 1.0).reshape(shape)) for name, shape in shapes.items()
+    }
+    network = Network(2, 3, BlockShape(hidden_size=4), (FeedForwardStage("one", **numbers),), encoding)
     loaded, _ = load_folder(save_folder(tmp_path / "model", network, certificate_for(network)))
     assert loaded.positional_encoding.tolist() == encoding.tolist()
+    assert {name: getattr(loaded.stages[0], name).tolist() for name in numbers} == {
+        name: array.tolist() for name, array in numbers.items()
+    }
 
 
 def test_the_config_says_what_it_should(originals):

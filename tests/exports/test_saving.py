@@ -82,7 +82,7 @@ def test_a_list_of_tensors_that_could_not_be_read(models, refuses, tmp_path, mon
 
 
 def test_a_certificate_that_is_too_large_to_be_read(models, refuses, tmp_path, monkeypatch):
-    monkeypatch.setattr("anyformer.exports.folder.MAX_JSON_BYTES", 100)
+    monkeypatch.setattr("anyformer.exports.folder.MAX_BYTES", 100)
     refuses("config.json must have at most 100 bytes; it would have", tmp_path / "model")
 
 

@@ -144,7 +144,7 @@ def test_a_family_of_ones_own_has_no_json():
         ({"kind": "explicit", "layers": [[{"indptr": [0, 1], "indices": [1]}]]}, "keys must be tokens 0 to 0"),
         ({"kind": "explicit", "layers": [[{"indptr": [0, 1]}]]}, "Mend the JSON"),
         ({"kind": "explicit", "layers": 3}, "Mend the JSON"),
-        ({"kind": "explicit", "layers": [[{"indptr": [0, "1"], "indices": [0]}]]}, "one axis of integers"),
+        ({"kind": "explicit", "layers": [[{"indptr": [0, "1"], "indices": [0]}]]}, "list of whole numbers"),
     ],
 )
 def test_damaged_json_is_refused(data, message):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from anyformer.errors import TrainingError
 from anyformer.mixers import MixerBertForMaskedLM
@@ -77,3 +78,47 @@ def test_a_checkpoint_has_no_code_in_it(tmp_path):
         "weights.safetensors",
     ]
     assert json.loads((place / "progress.json").read_text()) == {"step": 3, "seconds": 2.0}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *('{"step": 3, "step": 4, "seconds": 1.0}', '{"step": -1, "seconds": 1.0}', '{"step": "3", "seconds": 1.0}'),
+        *('{"step": true, "seconds": 1.0}', '{"step": 3.0, "seconds": 1.0}', '{"step": 3, "seconds": NaN}', "[]"),
+    ],
+)
+def test_a_strange_number_of_steps_is_refused(tmp_path, text):
+    trained = model_and_optimizer(1)
+    (save_checkpoint(tmp_path, Progress(3), *trained) / "progress.json").write_text(text)
+    with pytest.raises(TrainingError, match="a checkpoint must be whole"):
+        restore_newest(tmp_path, *trained)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"x": torch.zeros(1)},
+        {"x.step": torch.zeros(())},
+        {"999.exp_avg": torch.zeros(1)},
+        {"0.exp_avg": torch.zeros(3, 5)},
+        {"0.step": torch.zeros((), dtype=torch.int64)},
+        {"0.exp_avg": None},
+    ],
+    ids=str,
+)
+def test_a_strange_state_of_the_optimizer_is_refused(tmp_path, change):
+    trained = model_and_optimizer(1)
+    file = save_checkpoint(tmp_path, Progress(3), *trained) / "optimizer.safetensors"
+    state = {**load_file(file), **change}
+    save_file({name: tensor for name, tensor in state.items() if tensor is not None}, file)
+    with pytest.raises(TrainingError, match=r"a checkpoint must be whole.*optimizer\.safetensors must have"):
+        restore_newest(tmp_path, *trained)
+
+
+def test_a_checkpoint_holds_its_own_files(tmp_path):
+    trained = model_and_optimizer(1)
+    file = save_checkpoint(tmp_path / "run", Progress(3), *trained) / "weights.safetensors"
+    file.rename(tmp_path / "elsewhere")
+    file.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(TrainingError, match=r"weights\.safetensors must be its own file, and is a link"):
+        restore_newest(tmp_path / "run", *trained)

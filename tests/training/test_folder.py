@@ -7,6 +7,7 @@ import pytest
 from anyformer.errors import TrainingError
 from anyformer.training import RunFolder
 from anyformer.training.folder import Held
+from anyformer.training.metrics import Metrics
 
 
 def test_a_run_goes_on_as_it_began(tmp_path):
@@ -61,3 +62,26 @@ def test_a_damaged_folder_is_told(tmp_path):
 def test_a_model_without_a_run_is_no_complete_run(tmp_path):
     (tmp_path / "model").mkdir()
     assert not RunFolder(tmp_path).is_complete
+
+
+def test_what_a_run_is_is_said_once(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    folder.begin({"seed": 1})
+    folder.said.write_text('{"seed": 2, "seed": 1}')
+    with pytest.raises(TrainingError, match="the key 'seed' must be there once"):
+        folder.begin({"seed": 1})
+
+
+@pytest.mark.parametrize("line", ["[]", "3", "{}", '{"step": "1"}', '{"step": 1, "step": 2}', '{"step": 1, "x": NaN}'])
+def test_strange_measurements_are_refused(tmp_path, line):
+    folder = RunFolder(tmp_path)
+    folder.metrics.write_text(line + "\n")
+    with pytest.raises(TrainingError, match=r"metrics\.jsonl must have a JSON object a line"):
+        folder.forget_after(1)
+
+
+def test_what_overflowed_is_null_and_a_run_can_be_read_again(tmp_path):
+    folder = RunFolder(tmp_path)
+    with Metrics.open(folder, 0, True, None) as metrics:
+        metrics.add(step=1, loss=2.5, gradient_norm=float("inf"))
+    assert folder.rows() == [{"step": 1, "loss": 2.5, "gradient_norm": None}]

@@ -154,9 +154,13 @@ def with_mixer(layer: int, **mixer) -> Callable[[bytes], bytes]:
     [
         ("config.json", with_mixer(2, kind="attention", heads=2), r"differ in bert\.encoder\.layer\.2\."),
         ("config.json", with_mixer(1, kind="average"), r"differ in bert\.encoder\.layer\.1\..*W_P"),
-        ("config.json", lambda text: text.replace(b'"hidden_size": 16', b'"hidden_size": 32'), "cannot be loaded"),
-        ("config.json", lambda text: text[: len(text) // 2], "can be read"),
-        ("model.safetensors", lambda text: text[: len(text) // 2], "cannot be loaded"),
+        (
+            "config.json",
+            lambda text: text.replace(b'"hidden_size": 16', b'"hidden_size": 32'),
+            "speaks of 41140, and there",
+        ),
+        ("config.json", lambda text: text[: len(text) // 2], "config.json must be JSON"),
+        ("model.safetensors", lambda text: text[: len(text) // 2], "must be a whole safetensors"),
     ],
 )
 def test_a_model_of_another_architecture_than_it_says_is_refused(trained, tmp_path, file, change, message):

@@ -1,6 +1,5 @@
 """The certificate: what is claimed of a network, term by term, in a JSON file whose floats lose no bit."""
 
-import json
 import math
 import reprlib
 from collections.abc import Mapping
@@ -9,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from anyformer import strict_json
 from anyformer.certificates.cells import Grid
 from anyformer.certificates.declaration import Declaration
 from anyformer.certificates.evidence import Evidence
@@ -113,7 +113,7 @@ class Certificate:
 def certificate_from_json(text: str) -> Certificate:
     """Read a certificate; every fault is reported by the field it is in."""
     try:
-        data = json.loads(text)
+        data = strict_json.loads(text)
     except (ValueError, RecursionError) as error:
         raise CertificateError(f"the certificate is not JSON: {error}") from error
     reader = _Reader(data)

@@ -1,11 +1,12 @@
 """What goes wrong on the command line: one message, one exit code, never a traceback for a user's mistake."""
 
+import contextlib
 import json
 import sys
 
 import typer
 
-from anyformer.errors import AnyformerError, CertificateError
+from anyformer.errors import AnyformerError, CertificateError, PlanError
 
 CHECK_FAILED = 1
 USAGE = 2
@@ -31,10 +32,16 @@ def report(error: BaseException, as_json: bool) -> int:
     if not speaks():
         return _exit_code(error)
     kind, message = _kind(error), _message(error)
-    print("error: " + visible(message, keep="\n"), file=sys.stderr)
+    print("error: " + visible(message, keep=_line_feeds(error)), file=sys.stderr)
     if as_json:
-        print(json.dumps({"error": {"kind": kind, "message": message}}))
+        with contextlib.suppress(OSError):  # stdout itself may be what is full
+            print(json.dumps({"error": {"kind": kind, "message": message}}), flush=True)
     return _exit_code(error)
+
+
+def _line_feeds(error: BaseException) -> str:
+    """Only these have lines of their own; elsewhere a line feed is part of somebody's name, and could forge a line."""
+    return "\n" if isinstance(error, PlanError | ClickUsageError) else ""
 
 
 def _kind(error: BaseException) -> str:

@@ -67,7 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return _stop_writing()
     except (AnyformerError, ClickUsageError, OSError, OverflowError, MemoryError) as error:
-        return report(error, as_json)
+        code = report(error, as_json)
+        return code if _can_be_written() else _stop_writing(code)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     if code == INTERRUPTED:
@@ -75,10 +76,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _stop_writing() -> int:
+def _can_be_written() -> bool:
+    """Whether stdout takes what is left for it; not if it is a file on a full disk."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return False
+    return True
+
+
+def _stop_writing(code: int = CHECK_FAILED) -> int:
     """Nobody reads on, as with `| head`: no message, and nothing for the interpreter to flush when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return CHECK_FAILED
+    return code
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ def check_output(path: Path) -> None:
 def _read_npy(path: Path, tokens: int, width: int) -> Array:
     try:
         array = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, OverflowError, MemoryError) as error:
+    except Exception as error:  # NumPy's reader of headers raises what Python's own does, of all kinds
         raise UsageError(
             f"{str(path)!r} must be an array as numpy.save writes it, of numbers; it cannot be read: {error}"
         ) from error

@@ -1,7 +1,7 @@
 """config.json: the sizes of a network and the names of its stages; from them follows every tensor's shape."""
 
 import dataclasses
-import json
+import math
 import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
+from anyformer import strict_json
 from anyformer.errors import ModelFileError, PatternError
 from anyformer.networks.layers import AttentionStage, FeedForwardStage, Stage
 from anyformer.networks.network import Network
@@ -16,13 +17,15 @@ from anyformer.networks.probability_maps import MAPS, Entmax, Softmax, Weighting
 from anyformer.patterns.description import from_json as pattern_from_json
 from anyformer.patterns.description import to_json as pattern_to_json
 from anyformer.patterns.pattern import SparsityPattern
+from anyformer.targets.sizes import MAX_ENTRIES
 
 Shape: TypeAlias = tuple[int, ...]
 
 FORMAT = "anyformer-model-1"
 MAX_NAME = 200
 MAX_STAGES = 1_000_000
-# Above any file's size, and small enough that products of sizes can still be printed.
+# Above any file's size, and small enough that products of sizes can still be printed. The size of the file bounds what
+# has weights; tokens have none, but are bounded with the width by what a target may be.
 MAX_SIZE = 2**40
 POSITIONS = "positional_encoding"
 # Hard networks are not saved.
@@ -129,6 +132,7 @@ def config_from_json(text: str, path: Path) -> Config:
     fields = _Fields(_parse(text, path), f"{path}: ")
     fields.check_format()
     fields.check_names(("format", *(field.name for field in dataclasses.fields(Config))))
+    fields.check_entries("tokens", "width")
     return Config(
         tokens=fields.size("tokens", at_least=2),
         width=fields.size("width"),
@@ -146,17 +150,16 @@ def config_from_json(text: str, path: Path) -> Config:
 def has_our_format(text: str) -> bool:
     """Whether this is the config of a model of ours, sound or not: nobody else writes this format."""
     try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
+        data = strict_json.loads(text)
+    except ValueError:
         return False
     return isinstance(data, dict) and data.get("format") == FORMAT
 
 
 def _parse(text: str, path: Path) -> object:
     try:
-        return json.loads(text)
-    # A plain ValueError is an integer of thousands of digits, a RecursionError thousands of brackets.
-    except (ValueError, RecursionError) as error:
+        return strict_json.loads(text)
+    except ValueError as error:
         raise ModelFileError(f"{path} must be JSON; got {error}. Restore the file or save the model again.") from error
 
 
@@ -200,6 +203,10 @@ class _Fields:
             raise self.fault(name, f"a whole number from {at_least} to {MAX_SIZE}")
         return value
 
+    def check_entries(self, *names: str) -> None:
+        if math.prod(self.size(name) for name in names) > MAX_ENTRIES:
+            raise self.fault(names[0], f"at most {MAX_ENTRIES} together with {names[1]}, one times the other")
+
     def name(self, name: str) -> str:
         value = self.data.get(name)
         if not isinstance(value, str) or len(value) > MAX_NAME:
@@ -214,7 +221,7 @@ class _Fields:
 
     def map(self, name: str) -> str:
         value = self.data.get(name, Config.probability_map)
-        if value not in SAVED_MAPS:
+        if not isinstance(value, str) or value not in SAVED_MAPS:
             raise self.fault(name, f"one of {', '.join(map(repr, SAVED_MAPS))}")
         return str(value)
 
@@ -244,8 +251,8 @@ class _Fields:
 
     def stages(self) -> list[object]:
         value = self.data.get("stages")
-        if not isinstance(value, list):
-            raise self.fault("stages", "a list")
+        if not isinstance(value, list) or not value:
+            raise self.fault("stages", "a list of at least one stage")
         if len(value) > MAX_STAGES:
             raise ModelFileError(f"{self.where}stages must be at most {MAX_STAGES} stages; got {len(value)}")
         return value

@@ -11,10 +11,11 @@ from safetensors import SafetensorError
 from anyformer.certificates.certificate import Certificate, certificate_from_json
 from anyformer.errors import ModelFileError
 from anyformer.exports.config import Config, config_from_json
-from anyformer.exports.layout import CERTIFICATE, CONFIG, FILES, MAX_JSON_BYTES, PARTIAL, TENSORS
+from anyformer.exports.layout import CERTIFICATE, CONFIG, FILES, PARTIAL, TENSORS
 from anyformer.exports.placing import leftovers, place
 from anyformer.exports.tensors import read_network, tensor_bytes
 from anyformer.networks.network import Network
+from anyformer.strict_json import MAX_BYTES
 
 # A model that is replaced while it is read is read again, so many times in all.
 ATTEMPTS = 5
@@ -100,8 +101,8 @@ def _json_bytes(name: str, data: Mapping[str, Any]) -> bytes:
         content = (json.dumps(data, indent=2, allow_nan=False) + "\n").encode("ascii")
     except (TypeError, ValueError, RecursionError) as error:
         raise ModelFileError(f"{name} must consist of plain numbers, texts, lists and objects; got {error}.") from error
-    if len(content) > MAX_JSON_BYTES:
-        raise ModelFileError(f"{name} must have at most {MAX_JSON_BYTES} bytes; it would have {len(content)}.")
+    if len(content) > MAX_BYTES:
+        raise ModelFileError(f"{name} must have at most {MAX_BYTES} bytes; it would have {len(content)}.")
     return content
 
 
@@ -163,8 +164,8 @@ def _what_instead(folder: Path) -> str:
 
 def _read_text(path: Path) -> str:
     size = path.stat().st_size
-    if size > MAX_JSON_BYTES:
-        raise ModelFileError(f"{path} must have at most {MAX_JSON_BYTES} bytes; it has {size}. Save the model again.")
+    if size > MAX_BYTES:
+        raise ModelFileError(f"{path} must have at most {MAX_BYTES} bytes; it has {size}. Save the model again.")
     try:
         return path.read_bytes().decode()
     except UnicodeDecodeError as error:

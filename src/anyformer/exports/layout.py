@@ -9,6 +9,3 @@ FILES = (TENSORS, CERTIFICATE, CONFIG)
 
 # In the name of every folder that is being written or removed, and of no model.
 PARTIAL = ".partial-"
-
-# JSON files above this are refused before they are read, for a parser needs many times their size.
-MAX_JSON_BYTES = 256 * 2**20

@@ -15,7 +15,8 @@ from pathlib import Path
 from anyformer.errors import ModelFileError
 from anyformer.exports.config import has_our_format
 from anyformer.exports.directories import exchange, held, sync_directory
-from anyformer.exports.layout import CONFIG, FILES, MAX_JSON_BYTES, PARTIAL
+from anyformer.exports.layout import CONFIG, FILES, PARTIAL
+from anyformer.strict_json import MAX_BYTES
 
 
 def place(folder: Path, files: Mapping[str, bytes], overwrite: bool) -> None:
@@ -142,6 +143,6 @@ def _listed(names: list[str], most: int = 10) -> str:
 
 def _has_our_config(folder: Path) -> bool:
     path = folder / CONFIG
-    if not path.exists() or path.stat().st_size > MAX_JSON_BYTES:
+    if not path.exists() or path.stat().st_size > MAX_BYTES:
         return False
     return has_our_format(path.read_bytes().decode(errors="replace"))

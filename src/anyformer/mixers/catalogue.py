@@ -41,7 +41,7 @@ def from_json(described: Mapping[str, Any]) -> Mixer:
     """
     sizes = dict(described)
     kind = sizes.pop("kind", None)
-    if kind not in CATALOGUE:
+    if not isinstance(kind, str) or kind not in CATALOGUE:
         raise MixerError(
             f"the kind of a mixer must be one of {', '.join(CATALOGUE)}; got {kind!r} in {dict(described)}."
         )

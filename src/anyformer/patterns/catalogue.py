@@ -3,11 +3,11 @@
 import dataclasses
 import difflib
 import inspect
-import json
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from anyformer import strict_json
 from anyformer.errors import PatternError
 from anyformer.patterns.combinators import Causal
 from anyformer.patterns.cubes import Butterfly, Hypercube
@@ -98,6 +98,6 @@ def descriptions() -> dict[str, str]:
 
 def _value(text: str) -> Any:
     try:
-        return json.loads(text)
-    except json.JSONDecodeError:
+        return strict_json.loads(text)
+    except ValueError:
         return text

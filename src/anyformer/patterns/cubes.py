@@ -9,7 +9,7 @@ from anyformer.patterns.arrange import sequential, union
 from anyformer.patterns.family import PatternFamily
 from anyformer.patterns.neighbours import Indices, Neighbours, from_pairs
 from anyformer.patterns.pattern import SparsityPattern, single
-from anyformer.patterns.sizes import whole_number
+from anyformer.patterns.sizes import length
 
 
 @final
@@ -57,7 +57,7 @@ def gray_path(tokens: int) -> Indices:
 
 
 def _one_bit_each(tokens: int) -> list[SparsityPattern]:
-    bits = max(1, (whole_number("tokens", tokens, least=1) - 1).bit_length())
+    bits = max(1, (length(tokens) - 1).bit_length())
     return [single(_flipped(tokens, bit)) for bit in range(bits)]
 
 

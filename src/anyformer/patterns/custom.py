@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from anyformer.errors import PatternError
 from anyformer.patterns.neighbours import Neighbours, from_pairs
 from anyformer.patterns.pattern import SparsityPattern, single
-from anyformer.patterns.sizes import whole_number
+from anyformer.patterns.sizes import length, whole_number
 
 MaskMod: TypeAlias = Callable[[Any, Any, Any, Any], Any]
 _PAIRS_AT_ONCE = 2**22  # how many (query, key) a mask_mod is asked about in one call
@@ -29,7 +29,7 @@ def from_edges(edges: Iterable[tuple[int, int]], tokens: int) -> SparsityPattern
     pairs = np.array(list(edges), dtype=object).reshape(-1, 2) if not isinstance(edges, np.ndarray) else edges
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise PatternError(f"edges must be pairs (query, key); got an array of shape {pairs.shape}.")
-    return single(from_pairs(whole_number("tokens", tokens, least=1), pairs[:, 0], pairs[:, 1]))
+    return single(from_pairs(length(tokens), pairs[:, 0], pairs[:, 1]))
 
 
 def from_matrix(matrix: ArrayLike) -> SparsityPattern:
@@ -74,7 +74,7 @@ def from_mask_mod(mask_mod: MaskMod, tokens: int, heads: int = 1) -> SparsityPat
     >>> from_mask_mod(lambda b, h, q_idx, kv_idx: q_idx >= kv_idx, tokens=3).layer(0).degrees.tolist()
     [1, 2, 3]
     """
-    tokens, heads = whole_number("tokens", tokens, least=1), whole_number("heads", heads, least=1)
+    tokens, heads = length(tokens), whole_number("heads", heads, least=1)
     return SparsityPattern((tuple(_from_mask(mask_mod, head, tokens) for head in range(heads)),))
 
 

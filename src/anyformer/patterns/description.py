@@ -1,15 +1,18 @@
 """Patterns and families as JSON, to be kept with a model."""
 
 import dataclasses
+import reprlib
 from collections.abc import Mapping
 from typing import Any, Final, cast
+
+import numpy as np
 
 from anyformer.errors import PatternError
 from anyformer.patterns.arrange import Arrangement
 from anyformer.patterns.catalogue import FAMILIES
 from anyformer.patterns.combinators import Causal, Intersection, Multihead, Sequential, Union
 from anyformer.patterns.family import PatternFamily
-from anyformer.patterns.neighbours import Neighbours
+from anyformer.patterns.neighbours import Indices, Neighbours
 from anyformer.patterns.pattern import SparsityPattern
 
 EXPLICIT: Final = "explicit"
@@ -48,17 +51,25 @@ def from_json(data: object) -> PatternFamily | SparsityPattern:
     known = {EXPLICIT: {"layers"}} | {
         kind: {field.name for field in dataclasses.fields(cast(Any, family))} for kind, family in KINDS.items()
     }
-    if not isinstance(data, Mapping) or data.get("kind") not in known:
-        raise PatternError(f'a pattern must be an object whose "kind" is one of {", ".join(known)}; got {data!r:.200}.')
-    fields = {key: value for key, value in data.items() if key != "kind"}
-    if set(fields) != known[data["kind"]]:
+    kind = data.get("kind") if isinstance(data, Mapping) else None
+    if not isinstance(data, Mapping) or not isinstance(kind, str) or kind not in known:
         raise PatternError(
-            f"a {data['kind']!r} must have the keys {sorted(known[data['kind']])}; got {sorted(map(str, fields))}."
+            f'a pattern must be an object whose "kind" is one of {", ".join(known)}; got {reprlib.repr(data)}.'
+        )
+    fields = {key: value for key, value in data.items() if key != "kind"}
+    if set(fields) != known[kind]:
+        raise PatternError(
+            f"a {kind!r} must have the keys {sorted(known[kind])}; got {reprlib.repr(sorted(map(str, fields)))}."
             " Mend the JSON."
         )
-    if data["kind"] == EXPLICIT:
+    if kind == EXPLICIT:
         return _explicit(fields["layers"])
-    return KINDS[data["kind"]](**{key: _field_from_json(value) for key, value in fields.items()})
+    try:
+        return KINDS[kind](**{key: _field_from_json(value) for key, value in fields.items()})
+    except (TypeError, ValueError) as wrong:
+        raise PatternError(
+            f"the fields of a {kind!r} must be of their kinds; got {reprlib.repr(fields)}: {wrong}. Mend the JSON."
+        ) from wrong
 
 
 def in_short(pattern: PatternFamily | SparsityPattern) -> str:
@@ -90,13 +101,28 @@ def _list_to_json(neighbours: Neighbours) -> dict[str, list[int]]:
 
 
 def _explicit(layers: object) -> SparsityPattern:
-    try:
-        lists = tuple(tuple(Neighbours(**each) for each in layer) for layer in cast(Any, layers))
-    except TypeError as wrong:
-        raise PatternError(
-            f'"layers" must be a list of lists of objects with indptr and indices; {wrong}. Mend the JSON.'
-        ) from None
-    return SparsityPattern(lists)
+    if not isinstance(layers, list) or not all(isinstance(layer, list) for layer in layers):
+        raise _not_lists(layers)
+    return SparsityPattern(tuple(tuple(_neighbours(each) for each in layer) for layer in layers))
+
+
+def _neighbours(data: object) -> Neighbours:
+    if not isinstance(data, Mapping) or set(data) != {"indptr", "indices"}:
+        raise _not_lists(data)
+    return Neighbours(_numbers("indptr", data["indptr"]), _numbers("indices", data["indices"]))
+
+
+def _numbers(name: str, values: object) -> Indices:
+    """Whole numbers from 0 as an array; NumPy alone would take true for 1."""
+    if not isinstance(values, list) or not all(type(value) is int and 0 <= value < 2**63 for value in values):
+        raise PatternError(f"{name} must be a list of whole numbers from 0; got {reprlib.repr(values)}. Mend the JSON.")
+    return np.array(values, dtype=np.int64)
+
+
+def _not_lists(data: object) -> PatternError:
+    return PatternError(
+        f'"layers" must be a list of lists of objects with indptr and indices; got {reprlib.repr(data)}. Mend the JSON.'
+    )
 
 
 def _field_to_json(value: object) -> object:

@@ -12,7 +12,7 @@ from anyformer.patterns.arrange import Arrangement, arranged, as_arrangement
 from anyformer.patterns.family import PatternFamily, in_order
 from anyformer.patterns.neighbours import Indices, from_pairs, united
 from anyformer.patterns.pattern import SparsityPattern, single
-from anyformer.patterns.sizes import about_root, whole_number
+from anyformer.patterns.sizes import about_root, length, require_room, whole_number
 from anyformer.patterns.windows import classes, window
 
 
@@ -34,7 +34,7 @@ class Strided(PatternFamily):
 
     def at(self, tokens: int) -> SparsityPattern:
         """The pattern of sequences of this length."""
-        tokens = whole_number("tokens", tokens, least=1)
+        tokens = length(tokens)
         stride = self.stride or about_root(tokens)
         parts = [single(window(tokens, stride)), single(classes(np.arange(tokens) % stride))]
         return arranged(self.arrangement, parts)
@@ -62,9 +62,10 @@ class Fixed(PatternFamily):
 
     def at(self, tokens: int) -> SparsityPattern:
         """The pattern of sequences of this length."""
-        tokens = whole_number("tokens", tokens, least=1)
+        tokens = length(tokens)
         block, every = self.block or about_root(tokens), np.arange(tokens)
         ends = np.append(every[block - 1 : -1 : block], tokens - 1)
+        require_room(tokens * len(ends))
         summaries = from_pairs(tokens, np.repeat(every, len(ends)), np.tile(ends, tokens))
         parts = [single(classes(every // block)), single(united([summaries, window(tokens, 0)]))]
         return arranged(self.arrangement, parts)
@@ -92,7 +93,7 @@ class Axial(PatternFamily):
 
     def at(self, tokens: int) -> SparsityPattern:
         """The pattern of sequences of this length."""
-        every, columns = np.arange(whole_number("tokens", tokens, least=1)), self._columns(tokens)
+        every, columns = np.arange(length(tokens)), self._columns(tokens)
         return arranged(self.arrangement, [single(classes(every // columns)), single(classes(every % columns))])
 
     def path(self, tokens: int) -> Indices:

@@ -155,7 +155,10 @@ def _pointers(rows: Indices, tokens: int) -> Indices:
 
 
 def _frozen(name: str, values: ArrayLike) -> Indices:
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError as wrong:  # lists in lists of different lengths
+        raise PatternError(f"{name} must be one axis of integers; {wrong}. Give CSR arrays.") from None
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise PatternError(
             f"{name} must be one axis of integers; got shape {array.shape} of {array.dtype}. Give CSR arrays."

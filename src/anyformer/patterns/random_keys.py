@@ -10,7 +10,7 @@ from anyformer.errors import PatternError
 from anyformer.patterns.family import PatternFamily
 from anyformer.patterns.neighbours import Neighbours, from_pairs
 from anyformer.patterns.pattern import SparsityPattern, single
-from anyformer.patterns.sizes import about_root, whole_number
+from anyformer.patterns.sizes import about_root, length, require_room, whole_number
 
 
 @final
@@ -30,7 +30,7 @@ class Random(PatternFamily):
 
     def at(self, tokens: int) -> SparsityPattern:
         """The pattern of sequences of this length."""
-        tokens = whole_number("tokens", tokens, least=1)
+        tokens = length(tokens)
         keys = about_root(tokens) if self.density is None else math.ceil(self.density * tokens)
         return single(random_keys(tokens, keys, self.seed))
 
@@ -43,6 +43,7 @@ def random_keys(tokens: int, keys: int, seed: int) -> Neighbours:
     """
     others, rng = tokens - 1, np.random.default_rng([seed, tokens])
     keys = min(keys, others)
+    require_room(tokens * (keys + 1))
     drawn = np.empty((tokens, keys), dtype=np.int64)
     for place, top in enumerate(range(others - keys, others)):
         draw = rng.integers(0, top + 1, size=tokens)

@@ -9,12 +9,13 @@ from anyformer.patterns.family import PatternFamily, in_order
 from anyformer.patterns.neighbours import Indices, Neighbours, from_pairs, united
 from anyformer.patterns.pattern import SparsityPattern, single
 from anyformer.patterns.random_keys import random_keys
-from anyformer.patterns.sizes import whole_number
+from anyformer.patterns.sizes import length, require_room, whole_number
 from anyformer.patterns.windows import ring, window
 
 
 def relays(tokens: int, count: int) -> Neighbours:
     """The first `count` tokens see all and are seen by all; the others see only these and themselves."""
+    require_room(2 * tokens * min(count, tokens) + tokens)
     every, first = np.arange(tokens), np.arange(min(count, tokens))
     outwards = np.repeat(first, tokens), np.tile(every, len(first))
     queries = np.concatenate([outwards[0], outwards[1], every])
@@ -28,7 +29,7 @@ class PlainStar(PatternFamily):
 
     def at(self, tokens: int) -> SparsityPattern:
         """The pattern of sequences of this length."""
-        return single(relays(whole_number("tokens", tokens, least=1), 1))
+        return single(relays(length(tokens), 1))
 
     def path(self, tokens: int) -> Indices | None:
         """Up to three tokens there is one, through the relay; from four on there is none."""
@@ -43,7 +44,7 @@ class Star(PatternFamily):
 
     def at(self, tokens: int) -> SparsityPattern:
         """The pattern of sequences of this length."""
-        tokens = whole_number("tokens", tokens, least=1)
+        tokens = length(tokens)
         return single(united([ring(tokens), relays(tokens, 1)]))
 
     def path(self, tokens: int) -> Indices:
@@ -65,7 +66,7 @@ class Longformer(PatternFamily):
 
     def at(self, tokens: int) -> SparsityPattern:
         """The pattern of sequences of this length."""
-        tokens = whole_number("tokens", tokens, least=1)
+        tokens = length(tokens)
         return single(united([window(tokens, self.half_width), relays(tokens, self.global_tokens)]))
 
     def path(self, tokens: int) -> Indices | None:
@@ -91,7 +92,7 @@ class BigBird(PatternFamily):
 
     def at(self, tokens: int) -> SparsityPattern:
         """The pattern of sequences of this length."""
-        tokens = whole_number("tokens", tokens, least=1)
+        tokens = length(tokens)
         local, far = window(tokens, self.half_width), relays(tokens, self.global_tokens)
         return single(united([local, far, random_keys(tokens, self.random_keys, self.seed)]))
 

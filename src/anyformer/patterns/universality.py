@@ -34,7 +34,7 @@ from anyformer.patterns.powers import smallest_hops_by_powers
 from anyformer.patterns.reach import smallest_hops
 from anyformer.patterns.repair import repair_for_paper_b, repair_without_path
 from anyformer.patterns.report import Universality, UniversalityReport
-from anyformer.patterns.sizes import whole_number
+from anyformer.patterns.sizes import length
 from anyformer.patterns.witnesses import MissingLoop, NeverMeet, NeverTogether
 
 EXACT_TOKENS = 4096  # all pairs of tokens are followed up to here; beyond, only that s is finite
@@ -90,7 +90,7 @@ def _built(pattern: PatternFamily | SparsityPattern, tokens: int | None) -> Spar
     if isinstance(pattern, PatternFamily):
         if tokens is None:
             raise PatternError(f"tokens must be given with a family, which has any length; got only {pattern!r}.")
-        return pattern.at(whole_number("tokens", tokens, least=1))
+        return pattern.at(length(tokens))
     if tokens not in (None, pattern.tokens):
         raise PatternError(
             f"tokens must be left out or be {pattern.tokens}, the length of the pattern; got {tokens}."

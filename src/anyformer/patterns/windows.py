@@ -5,25 +5,25 @@ from typing import final
 
 import numpy as np
 
-from anyformer.errors import PatternError
 from anyformer.patterns.family import PatternFamily, in_order
 from anyformer.patterns.neighbours import Indices, Neighbours, everybody, from_pairs
 from anyformer.patterns.pattern import SparsityPattern, single
-from anyformer.patterns.sizes import about_root, whole_number
-
-MOST_CONNECTIONS = 2**28  # 2 GiB of keys; beyond it a machine would stall rather than say why
+from anyformer.patterns.sizes import about_root, length, require_room, whole_number
 
 
 def window(tokens: int, half_width: int, dilation: int = 1) -> Neighbours:
     """Token k sees k + i·dilation for |i| ≤ half_width, as far as these are tokens."""
-    reach = np.arange(-half_width, half_width + 1) * dilation
-    keys = np.arange(tokens)[:, None] + reach[np.abs(reach) < tokens]
+    farthest = min(half_width, (tokens - 1) // dilation)  # what is farther is no token, however wide the window
+    reach = np.arange(-farthest, farthest + 1) * min(dilation, tokens)
+    require_room(tokens * len(reach))
+    keys = np.arange(tokens)[:, None] + reach
     inside = (keys >= 0) & (keys < tokens)
     return from_pairs(tokens, np.nonzero(inside)[0], keys[inside])
 
 
 def classes(labels: Indices) -> Neighbours:
     """Tokens of equal label see each other; `labels` has shape (tokens,)."""
+    require_room(int(np.square(np.bincount(labels)).sum()))
     order = np.argsort(labels, kind="stable")
     sizes = np.bincount(labels)[labels[order]]  # of the class of each token, in order of classes
     starts = np.searchsorted(labels[order], labels[order])
@@ -38,12 +38,8 @@ class Full(PatternFamily):
 
     def at(self, tokens: int) -> SparsityPattern:
         """The pattern of sequences of this length."""
-        tokens = whole_number("tokens", tokens, least=1)
-        if tokens**2 > MOST_CONNECTIONS:
-            raise PatternError(
-                f"full attention must have at most {MOST_CONNECTIONS:,} connections; got {tokens:,}² of them."
-                " Choose a sparse pattern."
-            )
+        tokens = length(tokens)
+        require_room(tokens**2)
         return single(everybody(tokens))
 
     def path(self, tokens: int) -> Indices:
@@ -63,7 +59,7 @@ class SlidingWindow(PatternFamily):
 
     def at(self, tokens: int) -> SparsityPattern:
         """The pattern of sequences of this length."""
-        return single(window(whole_number("tokens", tokens, least=1), self.half_width))
+        return single(window(length(tokens), self.half_width))
 
     def path(self, tokens: int) -> Indices | None:
         """The tokens in order, along the window if it has any width."""
@@ -87,7 +83,7 @@ class DilatedWindow(PatternFamily):
 
     def at(self, tokens: int) -> SparsityPattern:
         """The pattern of sequences of this length."""
-        return single(window(whole_number("tokens", tokens, least=1), self.half_width, self.dilation))
+        return single(window(length(tokens), self.half_width, self.dilation))
 
 
 @final
@@ -97,7 +93,7 @@ class Ring(PatternFamily):
 
     def at(self, tokens: int) -> SparsityPattern:
         """The pattern of sequences of this length."""
-        return single(ring(whole_number("tokens", tokens, least=1)))
+        return single(ring(length(tokens)))
 
     def path(self, tokens: int) -> Indices:
         """The tokens in order."""
@@ -123,5 +119,5 @@ class BlockLocal(PatternFamily):
 
     def at(self, tokens: int) -> SparsityPattern:
         """The pattern of sequences of this length."""
-        tokens = whole_number("tokens", tokens, least=1)
+        tokens = length(tokens)
         return single(classes(np.arange(tokens) // (self.block or about_root(tokens))))

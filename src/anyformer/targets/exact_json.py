@@ -1,5 +1,6 @@
 """Floats in JSON without a rounding: as `float.hex()` strings, nested in lists as they come."""
 
+import reprlib
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
@@ -29,18 +30,21 @@ def from_hex(data: object) -> Nested:
             return float.fromhex(data)
     except (ValueError, OverflowError):
         pass
-    raise TargetError(f"a float must be written as float.hex() writes it, like '0x1.8p+1'; got {data!r}. Rewrite it.")
+    raise TargetError(
+        f"a float must be written as float.hex() writes it, like '0x1.8p+1'; got {reprlib.repr(data)}. Rewrite it."
+    )
 
 
 def tagged(data: object, fields: Mapping[str, tuple[str, ...]]) -> Mapping[str, object]:
     """`data` as a mapping whose "kind" is a key of `fields` and whose other keys are exactly that kind's."""
-    if not isinstance(data, Mapping) or data.get("kind") not in fields:
+    kind = data.get("kind") if isinstance(data, Mapping) else None
+    if not isinstance(data, Mapping) or not isinstance(kind, str) or kind not in fields:
         raise TargetError(
-            f'must be a JSON object whose "kind" is one of {sorted(fields)}; got {data!r}. Mend the JSON.'
+            f'must be a JSON object whose "kind" is one of {sorted(fields)}; got {reprlib.repr(data)}. Mend the JSON.'
         )
-    expected = {"kind", *fields[data["kind"]]}
+    expected = {"kind", *fields[kind]}
     if set(data) != expected:
         raise TargetError(
-            f"a {data['kind']!r} must have the keys {sorted(expected)}; got {sorted(map(str, data))}. Mend the JSON."
+            f"a {kind!r} must have the keys {sorted(expected)}; got {sorted(map(str, data))}. Mend the JSON."
         )
     return data

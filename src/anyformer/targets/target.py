@@ -15,7 +15,7 @@ from anyformer.targets.arrays import Array
 from anyformer.targets.domains import Box, Domain
 from anyformer.targets.evaluation import evaluate_batch, evaluate_each
 from anyformer.targets.moduli import Lipschitz, Modulus
-from anyformer.targets.sizes import whole_number
+from anyformer.targets.sizes import check_sizes
 
 UNIT_CUBE: Final = Box(low=0.0, high=1.0)
 
@@ -54,8 +54,9 @@ class Target:
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise TargetError(f"a target's function must be callable; got {self.function!r}. Give a function.")
-        object.__setattr__(self, "tokens", whole_number("tokens", self.tokens, least=2))
-        object.__setattr__(self, "width", whole_number("width", self.width, least=1))
+        tokens, width = check_sizes(self.tokens, self.width)
+        object.__setattr__(self, "tokens", tokens)
+        object.__setattr__(self, "width", width)
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
         if not 0 <= self.evaluation_error < math.inf:
             raise TargetError(f"evaluation_error must be finite and not negative; got {self.evaluation_error}.")

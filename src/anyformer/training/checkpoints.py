@@ -5,7 +5,6 @@ batches and dropout are functions of the step, so they need no state of their ow
 """
 
 import json
-import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +14,13 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from anyformer import strict_json
 from anyformer.errors import TrainingError
+from anyformer.replacing import replacing_folder
+from anyformer.training.writing import writing
 
+ADAM = ("step", "exp_avg", "exp_avg_sq")
+"""What Adam remembers of a parameter."""
 KEPT = 2
 """How many are kept: the newest, and one more should its disk block be bad."""
 
@@ -32,18 +36,11 @@ class Progress:
 def save_checkpoint(folder: Path, progress: Progress, model: nn.Module, optimizer: torch.optim.Optimizer) -> Path:
     """Write `folder/step-…` and remove all but the newest ones."""
     place = folder / f"step-{progress.step:09d}"
-    part = folder / f".{place.name}.part"
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
-    save_file(_weights(model), part / "weights.safetensors")
-    save_file(_optimizer_state(optimizer), part / "optimizer.safetensors")
-    (part / "progress.json").write_text(json.dumps({"step": progress.step, "seconds": progress.seconds}))
-    for written in (*part.iterdir(), part):
-        flush(written)
-    if place.exists():  # the same step of an earlier start, with the same contents
-        shutil.rmtree(place)
-    os.replace(part, place)
-    flush(folder)
+    # What is there of this step is of an earlier start, with the same contents.
+    with writing("a checkpoint", place), replacing_folder(place) as part:
+        save_file(_weights(model), part / "weights.safetensors")
+        save_file(_optimizer_state(optimizer), part / "optimizer.safetensors")
+        (part / "progress.json").write_text(json.dumps({"step": progress.step, "seconds": progress.seconds}))
     for old in _complete(folder)[:-KEPT]:
         shutil.rmtree(old)
     return place
@@ -60,24 +57,41 @@ def restore_newest(folder: Path, model: nn.Module, optimizer: torch.optim.Optimi
         return Progress()
     place = complete[-1]
     try:
-        weights, state = load_file(place / "weights.safetensors"), load_file(place / "optimizer.safetensors")
-        progress = Progress(**json.loads((place / "progress.json").read_text()))
+        weights, state = (_tensors(place, name) for name in ("weights.safetensors", "optimizer.safetensors"))
+        progress = _progress(strict_json.read(_own(place, "progress.json")))
+        _check_architecture(place, model, weights)
+        _check_optimizer_state(optimizer, state)
+    except TrainingError:
+        raise
     except Exception as error:  # safetensors raises its own kinds, which have no common class
         raise TrainingError(
             f"a checkpoint must be whole; {place} is not: {error}. Remove that folder to go on from the one before."
         ) from error
-    _put_weights(place, model, weights)
+    with torch.no_grad():
+        for name, tensor in _named(model).items():
+            tensor.copy_(weights[name])
     _put_optimizer_state(optimizer, state)
     return progress
 
 
-def flush(place: Path) -> None:
-    """Have the disk keep a file or a folder's list of files, so that a rename is not there before its contents."""
-    handle = os.open(place, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _tensors(place: Path, name: str) -> dict[str, Tensor]:
+    tensors: dict[str, Tensor] = load_file(_own(place, name))
+    return tensors
+
+
+def _own(place: Path, name: str) -> Path:
+    """A file of the checkpoint itself: links may lead anywhere."""
+    if place.is_symlink() or (place / name).is_symlink():
+        raise ValueError(f"{name} must be its own file, and is a link")
+    return place / name
+
+
+def _progress(told: Any) -> Progress:
+    match told:
+        case {"step": int(step), "seconds": int(seconds) | float(seconds), **rest} if not rest:
+            if not isinstance(step, bool) and 0 <= step < 2**53 and 0 <= seconds < 2**53:
+                return Progress(step, float(seconds))
+    raise ValueError(f"progress.json must have a whole step and seconds, neither negative; got {told!r:.200}")
 
 
 def _complete(folder: Path) -> list[Path]:
@@ -87,13 +101,15 @@ def _complete(folder: Path) -> list[Path]:
 
 def _weights(model: nn.Module) -> dict[str, Tensor]:
     """Parameters and buffers, each once however many names it has."""
-    named = {**dict(model.named_parameters()), **dict(model.named_buffers())}
-    return {name: tensor.detach().cpu().contiguous() for name, tensor in named.items()}
+    return {name: tensor.detach().cpu().contiguous() for name, tensor in _named(model).items()}
 
 
-def _put_weights(place: Path, model: nn.Module, weights: dict[str, Tensor]) -> None:
-    have = {**dict(model.named_parameters()), **dict(model.named_buffers())}
-    ours = {name: tuple(tensor.shape) for name, tensor in have.items()}
+def _named(model: nn.Module) -> dict[str, Tensor]:
+    return {**dict(model.named_parameters()), **dict(model.named_buffers())}
+
+
+def _check_architecture(place: Path, model: nn.Module, weights: dict[str, Tensor]) -> None:
+    ours = {name: tuple(tensor.shape) for name, tensor in _named(model).items()}
     theirs = {name: tuple(tensor.shape) for name, tensor in weights.items()}
     if ours != theirs:
         name = sorted(set(ours.items()) ^ set(theirs.items()))[0][0]
@@ -101,9 +117,6 @@ def _put_weights(place: Path, model: nn.Module, weights: dict[str, Tensor]) -> N
             f"a checkpoint must be of the same architecture; {place} has {name} of shape {theirs.get(name)}, the model"
             f" {ours.get(name)}. Use the recipe it was made with, or another output folder."
         )
-    with torch.no_grad():
-        for name, tensor in have.items():
-            tensor.copy_(weights[name])
 
 
 def _optimizer_state(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
@@ -113,6 +126,23 @@ def _optimizer_state(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
         for parameter, entries in state.items()
         for name, tensor in entries.items()
     }
+
+
+def _check_optimizer_state(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    """Each tensor must be Adam's of one of the parameters: else the next step fails where nobody knows why."""
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    shapes = {f"{place}.{name}": one.shape for place, one in enumerate(parameters) for name in ADAM}
+    for key, tensor in tensors.items():
+        scalar = key.endswith(".step")
+        if (
+            key not in shapes
+            or tensor.shape != (torch.Size() if scalar else shapes[key])
+            or not tensor.is_floating_point()
+        ):
+            raise ValueError(f"optimizer.safetensors must have Adam's state; got {key!r:.200} of {tuple(tensor.shape)}")
+    missing = sorted(set(shapes) - set(tensors))
+    if missing and tensors:
+        raise ValueError(f"optimizer.safetensors must have Adam's state of every parameter; {missing[0]} is missing")
 
 
 def _put_optimizer_state(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:

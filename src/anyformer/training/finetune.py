@@ -1,8 +1,8 @@
 """Fine-tuning: a pre-trained BERT learns to tell classes of texts apart, or to find answers."""
 
 import hashlib
-import json
-from collections.abc import Mapping, Sequence
+import reprlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,10 @@ from anyformer.training.answers import Answers
 from anyformer.training.classes import Classes, encode_pairs
 from anyformer.training.data.pairs import Pairs
 from anyformer.training.data.questions import Question
+from anyformer.training.data.saved_folders import SavedModel, in_a_line, quiet, read_saved_model
 from anyformer.training.data.spans import features
 from anyformer.training.data.vocabulary import load_tokenizer
-from anyformer.training.folder import RunFolder, quiet
+from anyformer.training.folder import RunFolder
 from anyformer.training.loop import Watch, finish, require_fair_shares, run_in, train
 from anyformer.training.recipe import Schedule, longest_sequence
 
@@ -111,15 +112,25 @@ def _pretrained(head: Any, model: Path, schedule: Schedule, options: Mapping[str
     Raises:
         TrainingError: if the folder has no BERT, or one whose weights are not those its config speaks of.
     """
-    _require_bert(model)
+    saved = _saved_bert(model)
     torch.manual_seed(seeds.number("head", schedule.seed))
     try:
         with quiet():
-            bert, report = head.from_pretrained(model, local_files_only=True, output_loading_info=True, **options)
+            _require_its_weights(head, model, saved, options)
+            bert, report = head.from_pretrained(
+                model,
+                local_files_only=True,
+                trust_remote_code=False,
+                use_safetensors=True,
+                output_loading_info=True,
+                **options,
+            )
+    except TrainingError:
+        raise
     except Exception as error:  # `transformers` and safetensors raise all kinds
         raise TrainingError(
             f"a model must be a BERT that pretrain or save_pretrained wrote; {model} cannot be loaded:"
-            f" {type(error).__name__}: {error}"
+            f" {in_a_line(error)}"
         ) from error
     differing = sorted(
         name for name in {*report["missing_keys"], *report["unexpected_keys"]} if not name.startswith(HEADS)
@@ -132,16 +143,48 @@ def _pretrained(head: Any, model: Path, schedule: Schedule, options: Mapping[str
     return bert, load_tokenizer(model)
 
 
-def _require_bert(model: Path) -> None:
-    try:
-        kind = json.loads((model / "config.json").read_text("utf-8"))["model_type"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise TrainingError(
-            f"a model must be a folder with config.json, as pretrain leaves in OUTPUT/model; {model} has none that can"
-            f" be read: {error}."
-        ) from error
+def _saved_bert(model: Path) -> SavedModel:
+    """What the folder says of its model, whose sizes are no larger than the file of its weights."""
+    saved = read_saved_model(model)
+    kind = saved.config.get("model_type")
     if kind not in KINDS:
-        raise TrainingError(f"a model must be of the type {' or '.join(KINDS)}; {model} is of {kind!r}. Give another.")
+        raise TrainingError(
+            f"a model must be of the type {' or '.join(KINDS)}; {model} is of {kind!r:.200}. Give another."
+        )
+    if saved.config.get("num_hidden_layers") != saved.layers:
+        raise TrainingError(
+            f"num_hidden_layers in {model}/config.json must be the layers that have weights, {saved.layers}; got"
+            f" {saved.config.get('num_hidden_layers')!r:.200}. Give the folder as it was saved."
+        )
+    # Every size is an axis of some weight, so a larger one belongs to no weights that are there.
+    for name, number in _whole_numbers(saved.config):
+        if number > saved.weights:
+            raise TrainingError(
+                f"{name} in {model}/config.json must be at most the number of weights in its file, {saved.weights};"
+                f" got {reprlib.repr(number)}. Give the folder as it was saved."
+            )
+    return saved
+
+
+def _whole_numbers(value: Any, name: str = "") -> Iterator[tuple[str, int]]:
+    if isinstance(value, int):
+        yield name, value
+    elif isinstance(value, Mapping | list):
+        for key, inner in value.items() if isinstance(value, Mapping) else enumerate(value):
+            yield from _whole_numbers(inner, f"{name}.{key}".strip("."))
+
+
+def _require_its_weights(head: Any, model: Path, saved: SavedModel, options: Mapping[str, Any]) -> None:
+    """Refuse a config that asks for more weights than there are, before room is made for them."""
+    config = head.config_class.from_pretrained(model, local_files_only=True, trust_remote_code=False, **options)
+    with torch.device("meta"):
+        named = dict(head(config).named_parameters())
+    needed = sum(parameter.numel() for name, parameter in named.items() if not name.startswith(HEADS))
+    if needed > 2 * saved.weights:  # a smaller difference does no harm, and is named weight by weight once it is loaded
+        raise TrainingError(
+            f"a model's weights must be those that its config.json speaks of; in {model} it speaks of {needed}, and"
+            f" there are {saved.weights}. Give the folder as it was saved."
+        )
 
 
 def _longest(bert: Any) -> int:

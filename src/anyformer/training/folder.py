@@ -18,9 +18,11 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from anyformer import strict_json
 from anyformer.errors import TrainingError
-from anyformer.replacing import replacing
-from anyformer.training.checkpoints import flush
+from anyformer.replacing import replacing, replacing_folder
+from anyformer.training.data.saved_folders import quiet
+from anyformer.training.writing import writing
 
 
 class Held(TrainingError):
@@ -66,7 +68,7 @@ class RunFolder:
         """
         self.require_free()
         if self.said.is_file():
-            _same(self.said, json.loads(json.dumps(identity)))
+            _same(self.said, strict_json.loads(json.dumps(identity)))
             return
         self.place.mkdir(parents=True, exist_ok=True)
         write_text(self.said, json.dumps(identity, indent=2) + "\n")
@@ -96,25 +98,19 @@ class RunFolder:
 
     def finish(self, model: Any, tokenizer: Any) -> None:
         """Write the model, in one step."""
-        part = self.place / ".model.part"
-        shutil.rmtree(part, ignore_errors=True)
-        with quiet():
+        with writing("the model", self.model), quiet(), replacing_folder(self.model) as part:
             model.save_pretrained(part)
             tokenizer.save_pretrained(part)
-        for written in (*part.iterdir(), part):
-            flush(written)
-        os.replace(part, self.model)
-        flush(self.place)
         shutil.rmtree(self.checkpoints, ignore_errors=True)
 
     def rows(self) -> list[dict[str, Any]]:
         """What was measured; a last line that a killed process did not finish is left out."""
         if not self.metrics.is_file():
             return []
-        lines = self.metrics.read_text("utf-8").split("\n")[:-1]
         try:
-            return [json.loads(line) for line in lines if line]
-        except json.JSONDecodeError as error:
+            lines = self.metrics.read_text("utf-8").split("\n")[:-1]
+            return [_row(strict_json.loads(line)) for line in lines if line]
+        except ValueError as error:
             raise TrainingError(f"{self.metrics} must have a JSON object a line; it is damaged: {error}.") from error
 
     def forget_after(self, step: int) -> None:
@@ -134,22 +130,6 @@ def require_only(place: Path, ours: set[str]) -> None:
         )
 
 
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Without the bars and notes of `transformers` on files and on heads that are new, as they must be."""
-    from transformers.utils import logging
-
-    level, has_bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-        if has_bars:
-            logging.enable_progress_bar()
-
-
 def write_text(place: Path, text: str) -> None:
     """Write a file in one step, and have the disk keep it."""
     with replacing(place) as file:
@@ -160,7 +140,7 @@ def write_text(place: Path, text: str) -> None:
 
 def _same(said: Path, identity: Mapping[str, Any]) -> None:
     try:
-        there, here = _flat(json.loads(said.read_text("utf-8"))), _flat(identity)
+        there, here = _flat(strict_json.read(said)), _flat(identity)
     except ValueError as error:
         raise TrainingError(f"{said} must say what the run is; it is damaged: {error}. Name another output.") from error
     for name in {**there, **here}:
@@ -169,6 +149,12 @@ def _same(said: Path, identity: Mapping[str, Any]) -> None:
                 f"a run must go on as it began; the one in {said.parent} has {name} = {_brief(there.get(name))}, and"
                 f" {_brief(here.get(name))} is asked for. Ask for the same, or name another output folder."
             )
+
+
+def _row(told: Any) -> dict[str, Any]:
+    if not isinstance(told, dict) or type(told.get("step")) is not int:
+        raise ValueError(f"a line must be an object with a step, a whole number; got {told!r:.200}")
+    return told
 
 
 def _flat(value: Any, name: str = "") -> dict[str, Any]:

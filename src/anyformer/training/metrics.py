@@ -1,6 +1,7 @@
 """What is measured while training: a line of JSON each, the same for TensorBoard, and whoever watches."""
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -39,7 +40,9 @@ class Metrics:
         if self.file is None or not measured:
             return
         row = {"step": step, **measured}
-        self.file.write(json.dumps(row) + "\n")
+        # JSON has no NaN; what overflowed is null in the file.
+        finite = {name: value if math.isfinite(value) else None for name, value in row.items()}
+        self.file.write(json.dumps(finite, allow_nan=False) + "\n")
         for name, value in measured.items():
             self.board.add_scalar(name, value, step)
         if self.watch is not None:

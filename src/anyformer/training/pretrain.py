@@ -2,8 +2,9 @@
 
 import contextlib
 import json
+import math
 import os
-import shutil
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from filelock import FileLock
 from numpy.typing import NDArray
 
 from anyformer.errors import TrainingError
+from anyformer.replacing import replacing_folder
 from anyformer.training import seeds
 from anyformer.training.data.corpus import Corpus
 from anyformer.training.data.tokens import Origin, TokenFile, open_tokens, split_tokens, write_tokens
@@ -23,6 +25,7 @@ from anyformer.training.loop import Watch, finish, require_fair_shares, run_in, 
 from anyformer.training.processes import processes
 from anyformer.training.recipe import Recipe
 from anyformer.training.windows import Marks, MaskedWords
+from anyformer.training.writing import writing
 
 if TYPE_CHECKING:
     from anyformer.mixers.bert import MixerBertForMaskedLM, MixerBertForPreTraining
@@ -77,13 +80,11 @@ def _tokenizer(corpus: Corpus, place: Path, vocabulary: int) -> Any:
     """The one in its folder if it was learned from this corpus for this size, or a new one in its place."""
     origin = json.dumps({"corpus": corpus.digest(), "vocabulary": vocabulary})
     said = place / "learned_from.json"
-    if not said.is_file() or said.read_text("utf-8") != origin:
-        part = place.with_name(f".{place.name}.part")
-        shutil.rmtree(part, ignore_errors=True)
-        train_tokenizer(corpus, vocabulary).save_pretrained(part)
-        (part / said.name).write_text(origin, "utf-8")
-        shutil.rmtree(place, ignore_errors=True)
-        os.replace(part, place)
+    if not said.is_file() or said.read_bytes() != origin.encode():
+        learned = train_tokenizer(corpus, vocabulary)
+        with writing("a tokenizer", place), replacing_folder(place) as part:
+            learned.save_pretrained(part)
+            (part / said.name).write_text(origin, "utf-8")
     return load_tokenizer(place)
 
 
@@ -123,8 +124,27 @@ def fresh(recipe: Recipe, vocabulary: int) -> "MixerBertForMaskedLM | MixerBertF
     """A BERT with the weights that a seed gives."""
     from anyformer.mixers.bert import MixerBertForMaskedLM, MixerBertForPreTraining
 
-    torch.manual_seed(seeds.number("weights", recipe.schedule.seed))
     head = MixerBertForPreTraining if recipe.text.following else MixerBertForMaskedLM
-    model = head(recipe.architecture.config(vocabulary))
+    config = recipe.architecture.config(vocabulary)
+    _require_room(lambda: head(config))
+    torch.manual_seed(seeds.number("weights", recipe.schedule.seed))
+    model = head(config)
     initialize(model)
     return model
+
+
+def _require_room(make: Callable[[], torch.nn.Module]) -> None:
+    """Refuse a model that no memory holds before it is asked for; PyTorch's own error comes late, or never."""
+    try:
+        with torch.device("meta"):
+            size = sum(one.numel() * one.element_size() for one in make().parameters())
+    except RuntimeError as error:  # the product of its sizes does not even fit an integer
+        raise TrainingError(
+            f"a model must fit into memory; this one does not: {error!s:.200}. Ask for less."
+        ) from error
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else math.inf
+    if size > there:
+        raise TrainingError(
+            f"a model must fit into memory; its weights take {size} bytes, and there are {there}. Ask for fewer layers,"
+            " a smaller width or vocabulary, or shorter sequences."
+        )

@@ -1,12 +1,16 @@
 """What numbers of a recipe may be."""
 
+import reprlib
+
 from anyformer.errors import TrainingError
 from anyformer.whole_numbers import from_one
 
 
-def at_least_one(name: str, value: int) -> None:
-    """Refuse what is not a whole number from 1."""
+def at_least_one(name: str, value: int, most: int = 2**31) -> None:
+    """Refuse what is not a whole number from 1, or more than anybody trains with."""
     from_one(name, value, TrainingError)
+    if value > most:
+        raise TrainingError(f"{name} must be at most {most}; got {reprlib.repr(value)}.")
 
 
 def a_share(name: str, value: float) -> None:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 Part = TypeVar("Part", "Architecture", "Text", "Schedule")
 
 
+MAX_LAYERS = 10_000
+
+
 @dataclass(frozen=True)
 class Architecture:
     """The BERT: `mixers` is one mixer a layer, or one for all of them."""
@@ -34,8 +37,9 @@ class Architecture:
     mixers: tuple[Mixer, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("layers", "width", "heads", "vocabulary", "longest"):
+        for name in ("width", "heads", "vocabulary", "longest"):
             at_least_one(name, getattr(self, name))
+        at_least_one("layers", self.layers, most=MAX_LAYERS)
         a_share("dropout", self.dropout)
         if self.norm not in NORMS:
             raise TrainingError(f"norm must be one of {', '.join(NORMS)}; got {self.norm!r}.")

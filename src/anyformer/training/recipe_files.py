@@ -21,7 +21,7 @@ def read_recipe(place: Path) -> Recipe:
     """
     try:
         tables = tomllib.loads(place.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # of TOML, of UTF-8, of long numbers; of brackets in brackets
         raise TrainingError(f"a recipe must be a TOML file; {place} is not: {error}.") from error
     start = Recipe.of_size(tables.pop("size", "mini"))
     _known("a recipe", tables, {"size", *TABLES})
@@ -45,7 +45,7 @@ def _mixer(name: str) -> Mixer:
     except (ValueError, MixerError) as error:
         raise TrainingError(
             f"a mixer must be one of {', '.join(CATALOGUE)}, with its sizes as in convolution:kernel=15,filters=8;"
-            f" got {name!r}: {error}"
+            f" got {name!r:.200}: {error!s:.200}"
         ) from error
 
 

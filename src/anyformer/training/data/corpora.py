@@ -121,9 +121,10 @@ def _synthetic(rest: str) -> SyntheticLanguage:
     options = {}
     for option in filter(None, rest.split(",")):
         key, _, value = option.partition("=")
-        if key not in ("sentences", "seed") or not value.isdecimal():
+        if key not in ("sentences", "seed") or not value.isdecimal() or len(value) > 18:
             raise TrainingError(
-                f"options of the synthetic language must be sentences=… and seed=…, whole numbers; got {option!r}."
+                f"options of the synthetic language must be sentences=… and seed=…, whole numbers of at most 18 digits;"
+                f" got {option!r:.200}."
                 " Example: synthetic:sentences=1000,seed=1."
             )
         options[key] = int(value)

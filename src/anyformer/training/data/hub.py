@@ -7,6 +7,7 @@ from typing import Any, final
 
 from anyformer.errors import TrainingError
 from anyformer.training.data.corpus import Corpus
+from anyformer.training.data.saved_folders import in_a_line
 
 
 def load_rows(dataset: str, config: str | None, split: str) -> Any:
@@ -18,12 +19,12 @@ def load_rows(dataset: str, config: str | None, split: str) -> Any:
             f"the `datasets` library must be installed to read {dataset!r}; it is not. pip install anyformer[train]"
         ) from error
     try:
-        return datasets.load_dataset(dataset, config, split=split)
+        return datasets.load_dataset(dataset, config, split=split, trust_remote_code=False)
     except Exception as error:  # A handful of libraries raise their own kinds here; all mean the same to a user.
         chosen = f" (config {config!r}, split {split!r})" if config else f" (split {split!r})"
         raise TrainingError(
             f"{dataset!r}{chosen} must be a data set on the Hugging Face hub, where there is internet, or a local"
-            f" folder; it could not be loaded: {type(error).__name__}: {error}. Check the names and the connection,"
+            f" folder; it could not be loaded: {in_a_line(error)}. Check the names and the connection,"
             " or give a text file."
         ) from error
 

@@ -141,4 +141,4 @@ def _kept(source: str, rows: Iterator[_Row], options: Mapping[str, str]) -> Iter
 
 
 def _numbers_first(label: str) -> tuple[bool, int, str]:
-    return (False, int(label), label) if label.isdecimal() else (True, 0, label)
+    return (False, int(label), label) if label.isdecimal() and len(label) < 20 else (True, 0, label)

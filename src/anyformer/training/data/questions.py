@@ -1,11 +1,11 @@
 """Questions with answers in a context, as SQuAD has them."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from anyformer import strict_json
 from anyformer.errors import TrainingError
 from anyformer.training.data.hold_out import held_out
 from anyformer.training.data.reading import read_text
@@ -29,8 +29,8 @@ def read_questions(source: str | Path) -> tuple[Question, ...]:
     """The questions of a SQuAD JSON, version 1.1 or 2, plain or packed (.xz, .gz)."""
     place = Path(source)
     try:
-        questions = tuple(_questions(json.loads(read_text(place))))
-    except (json.JSONDecodeError, RecursionError) as error:
+        questions = tuple(_questions(strict_json.loads(read_text(place))))
+    except ValueError as error:
         raise TrainingError(f"{place} must be a SQuAD JSON; it cannot be read: {error}. Give another.") from error
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise TrainingError(
@@ -76,6 +76,12 @@ def _questions(squad: Mapping[str, Any]) -> Iterator[Question]:
 
 
 def _check(place: Path, question: Question) -> None:
+    for name in ("id", "title", "context", "text"):
+        if not isinstance(getattr(question, name), str):
+            raise TrainingError(
+                f"{place}, question {question.id!r:.200}: {name} must be a text; got {getattr(question, name)!r:.200}."
+                " Correct or remove it."
+            )
     for answer, start in zip(question.answers, question.starts, strict=True):
         if not (isinstance(answer, str) and isinstance(start, int)):
             raise TrainingError(

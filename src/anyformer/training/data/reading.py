@@ -6,9 +6,12 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
 from anyformer.errors import TrainingError
+
+LONGEST: Final = 1 << 28
+"""Bytes of a line, or of a word where lines are cut: a small archive can hold a line that no memory does."""
 
 
 def read_lines(place: Path, longest: int = -1) -> Iterator[tuple[int, str]]:
@@ -16,7 +19,8 @@ def read_lines(place: Path, longest: int = -1) -> Iterator[tuple[int, str]]:
 
     Args:
         place: a UTF-8 file; .xz and .gz are unpacked on the way.
-        longest: bytes after which a line is cut at a space, since some corpora are a single line; -1 cuts none.
+        longest: bytes after which a line is cut at a space, since some corpora are a single line; -1 cuts none, and
+            refuses lines above LONGEST.
 
     Returns:
         Pairs of line number and text; the pieces of a cut line share its number.
@@ -25,8 +29,12 @@ def read_lines(place: Path, longest: int = -1) -> Iterator[tuple[int, str]]:
         number, rest = 1, b""
         # A byte-order mark belongs to the file, not to its first word.
         encoding = "utf-8-sig"
-        while piece := file.readline(longest):
+        while piece := file.readline(longest if longest >= 0 else LONGEST + 1):
             piece, ended = rest + piece, piece.endswith(b"\n")
+            if len(piece) > LONGEST:
+                raise TrainingError(
+                    f"{place} must have lines and words of at most {LONGEST} bytes; line {number} has more. Cut it."
+                )
             cut = len(piece) if ended or longest < 0 or len(piece) < longest else piece.rfind(b" ") + 1
             # A "word" longer than a piece is waited for: cutting it could cut a character.
             whole, rest = piece[:cut], piece[cut:]

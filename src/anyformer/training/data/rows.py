@@ -1,10 +1,10 @@
 """Rows of a table with the place where each stands, so that an error can name it."""
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from anyformer import strict_json
 from anyformer.errors import TrainingError
 from anyformer.training.data.hub import load_rows
 from anyformer.training.data.reading import read_lines
@@ -19,6 +19,9 @@ def tsv_rows(place: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         values = line.split("\t")
         if header is None:
             header = [name.strip() for name in values]
+            if len(set(header)) < len(header):
+                twice = next(name for name in header if header.count(name) > 1)
+                raise TrainingError(f"{place}: a column must be there once; {twice!r} is there twice. Rename one.")
         elif line:
             if len(values) != len(header):
                 raise TrainingError(
@@ -34,8 +37,8 @@ def json_rows(place: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         if line.strip():
             where = f"{place}, line {number}"
             try:
-                row = json.loads(line)
-            except (json.JSONDecodeError, RecursionError) as error:
+                row = strict_json.loads(line)
+            except ValueError as error:
                 raise TrainingError(f"{where}: must be a JSON object; it cannot be read: {error}.") from error
             if not isinstance(row, dict):
                 raise TrainingError(f"{where}: must be a JSON object; got {type(row).__name__}.")

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
+from anyformer import strict_json
 from anyformer.errors import TrainingError
 from anyformer.replacing import replacing
 from anyformer.training.data.corpus import Corpus
@@ -63,16 +64,18 @@ def write_tokens(corpus: Corpus, tokenizer: Any, place: Path) -> TokenFile:
         tokens, size = _stream(corpus, tokenizer, dtype, file)
     origin = Origin(corpus.name, corpus.digest(), tokenizer_digest(tokenizer), tokens, size)
     with replacing(_origin_place(place)) as file:
-        file.write((json.dumps(asdict(origin), indent=2, ensure_ascii=False) + "\n").encode())
+        file.write((json.dumps(asdict(origin), indent=2) + "\n").encode())
     return open_tokens(place)
 
 
 def open_tokens(place: Path) -> TokenFile:
     """The tokens that `write_tokens` has written there, mapped and not read."""
     try:
-        origin = Origin(**json.loads(_origin_place(place).read_text(encoding="utf-8")))
+        origin = Origin(**strict_json.read(_origin_place(place)))
         ids = np.load(place, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, TypeError, EOFError) as error:
+        if not isinstance(ids, np.ndarray):
+            raise ValueError("it is an archive of arrays")
+    except Exception as error:  # NumPy's reader of headers raises what Python's own does, of all kinds
         raise TrainingError(
             f"{place} must be tokens with their JSON beside them, whole; they cannot be read: {error}."
             " Delete both, and they are made anew."

@@ -8,9 +8,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from anyformer import strict_json
 from anyformer.errors import TrainingError
 from anyformer.training.data.corpus import Corpus
 from anyformer.training.data.reading import existing, read_lines
+from anyformer.training.data.saved_folders import in_a_line, quiet, require_plain
 
 SPECIALS: Final = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """Their ids are 0 to 4."""
@@ -61,7 +63,11 @@ def load_tokenizer(place: str | Path) -> Any:
 
     place = Path(place)
     if place.is_dir():
-        loaded = _try(place, lambda: transformers.AutoTokenizer.from_pretrained(place, local_files_only=True))
+        require_plain(place)
+        loaded = _try(
+            place,
+            lambda: transformers.AutoTokenizer.from_pretrained(place, local_files_only=True, trust_remote_code=False),
+        )
     elif place.suffix == ".json":
         loaded = _try(place, lambda: transformers.PreTrainedTokenizerFast(tokenizer_file=str(existing(place))))
         loaded.add_special_tokens(_names(loaded.get_vocab()))
@@ -74,13 +80,20 @@ def load_tokenizer(place: str | Path) -> Any:
             twice = next(word for word in words if words.count(word) > 1)
             raise TrainingError(f"{place} must have every token once; {twice!r} is there more than once. Remove one.")
         loaded = _wrapped({word: number for number, word in enumerate(words)})
+    _try(place, lambda: loaded("a", "b"))  # a file may be read, and yet not be used
     _require_specials(place, [str(loaded.special_tokens_map.get(name)) for name in _names(SPECIALS)])
     return loaded
 
 
 def tokenizer_digest(tokenizer: Any) -> str:
     """The sha256 of what decides the tokens; not of the length to cut or pad to, which calls leave behind."""
-    described = json.loads(tokenizer.backend_tokenizer.to_str()) | {"truncation": None, "padding": None}
+    try:
+        told = strict_json.loads(tokenizer.backend_tokenizer.to_str())
+    except (AttributeError, ValueError) as error:
+        raise TrainingError(
+            f"a tokenizer must be one of WordPiece in JSON; it is not: {error}. Give another."
+        ) from error
+    described = told | {"truncation": None, "padding": None}
     return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
 
 
@@ -110,13 +123,14 @@ def _names(tokens: Any) -> dict[str, str]:
 
 def _try(place: Path, load: Any) -> Any:
     try:
-        return load()
+        with quiet():
+            return load()
     except TrainingError:
         raise
     except Exception as error:  # The libraries raise all kinds, bare Exception among them.
         raise TrainingError(
             f"{place} must be a folder made by save_pretrained, a tokenizer.json or a vocab.txt; it could not be read:"
-            f" {type(error).__name__}: {error}. Give another."
+            f" {in_a_line(error)}. Give another."
         ) from error
 
 

@@ -1,0 +1,26 @@
+"""Writing what a run must not lose: on a full disk it is said, and what was there before stays."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from anyformer.errors import TrainingError
+from anyformer.training.data.saved_folders import in_a_line
+
+
+@contextmanager
+def writing(what: str, place: Path) -> Iterator[None]:
+    """While libraries write a folder that is there whole or not at all.
+
+    Raises:
+        TrainingError: for whatever they raise: each has its own kind for a full disk, and some have a bare Exception.
+    """
+    try:
+        yield
+    except TrainingError:
+        raise
+    except Exception as error:
+        raise TrainingError(
+            f"{what} must be written whole; {place} could not be: {in_a_line(error)}. What was saved before is as it"
+            " was. Make room, or mend the cause, and start again with the same options: the run goes on from there."
+        ) from error
