@@ -10,6 +10,7 @@ from tests.hunt.one_at_a_time import one_at_a_time
 from tests.hunt.parallel_units import parallel_units
 from tests.hunt.powers import powers
 from tests.hunt.programs import programs
+from tests.hunt.random_functions import random_functions
 from tests.hunt.rulings import Family
 from tests.hunt.running import running
 from tests.hunt.walls import walls
@@ -23,6 +24,7 @@ FAMILIES = {
     "powers": Family(powers),
     "one-at-a-time": Family(one_at_a_time),
     "programs": Family(programs),
+    "random-programs": Family(random_functions),
     "overflow": Family(small_networks.overflowing_networks),
     "silent-heads": Family(attention.silent_heads),
     "running": Family(running),
