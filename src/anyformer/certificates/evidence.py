@@ -34,25 +34,32 @@ def evidence_for(target: Target) -> Evidence:
     if target.modulus is None:
         raise TargetError(
             f"the function {target.name!r} cannot be run on intervals, so nothing can be proved of it unaided: "
-            f"{trouble}. Write it in plain NumPy, or declare a Lipschitz constant (--lipschitz, lipschitz=…)."
+            f"{trouble.removesuffix('.')}. Write it in plain NumPy, or declare a Lipschitz constant "
+            "(--lipschitz, lipschitz=…)."
         )
     return Evidence.MODULUS
 
 
 def _trouble_with_intervals(target: Target) -> str | None:
-    """Why nothing can be known of the target: it is refused, means something else on intervals, or has no values."""
+    """Why nothing can be known of the target: it is refused, has no values, or means something else on intervals."""
+    try:
+        trouble = _why_nowhere_known(target)
+        if trouble is None:
+            check_enclosures(target)
+    except (IntervalError, TargetError) as error:
+        return str(error)
+    return trouble
+
+
+def _why_nowhere_known(target: Target) -> str | None:
+    """The step that has no value even at single points, if there is one."""
     shape = (1, target.tokens, target.width)
     low, high = (
         np.broadcast_to(end, shape) for end in (target.domain.lows(target.width), target.domain.highs(target.width))
     )
-    try:
-        check_enclosures(target)
-        if enclosure(target, low, high).why_unknown is None:
-            return None
-        # Smaller boxes may be fine. If not even points are, none will be.
-        points = sampled.inside(target, _POINTS, np.random.default_rng(0))[:_POINTS]
-        values = enclosure(target, points, points)
-    except (IntervalError, TargetError) as error:
-        return str(error)
-    nowhere_known = np.isinf(values.low).any(axis=(1, 2)).all()
-    return values.why_unknown if nowhere_known else None
+    if enclosure(target, low, high).why_unknown is None:
+        return None
+    # Smaller boxes may be fine. If not even points are, none will be.
+    points = sampled.inside(target, _POINTS, np.random.default_rng(0))[:_POINTS]
+    values = enclosure(target, points, points)
+    return values.why_unknown if np.isinf(values.low).any(axis=(1, 2)).all() else None

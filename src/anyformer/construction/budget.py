@@ -13,8 +13,9 @@ from anyformer.certificates.evidence import Evidence, evidence_for
 from anyformer.construction.drafts import power_of_two_above, power_of_two_below
 from anyformer.construction.lattice import Integers, Lattice
 from anyformer.construction.tables import sampled_error
+from anyformer.errors import TargetError
 from anyformer.networks.activations import Array
-from anyformer.targets.ranges import range_on_boxes
+from anyformer.targets.ranges import enclosure
 from anyformer.targets.target import Target
 
 RAMP_SHARE = 2.0**-10
@@ -29,8 +30,14 @@ def reach_of(target: Target) -> float:
     spots = itertools.product(range(per_axis), repeat=target.tokens * target.width)
     corner = lows + np.array(list(spots), dtype=np.float64).reshape(-1, target.tokens, target.width) * sides
     if evidence_for(target) is Evidence.UNCONDITIONAL:
-        low, high = range_on_boxes(target, corner, corner + sides * (1 + 1e-9))
-        return float(np.maximum(np.abs(low), np.abs(high)).max())
+        values = enclosure(target, corner, corner + sides * (1 + 1e-9))
+        reach = float(np.maximum(np.abs(values.low), np.abs(values.high)).max())
+        if not math.isfinite(reach):
+            raise TargetError(
+                f"the target {target.name!r} must have bounds that intervals can find; it has none on part of its "
+                f"domain. {values.why_unknown or 'It overflows there.'}"
+            )
+        return reach
     assert target.modulus is not None
     half = np.broadcast_to(sides / 2, (target.tokens, target.width))
     return float(np.abs(target(corner + sides / 2)).max() + target.modulus.largest_deviation(half).max())

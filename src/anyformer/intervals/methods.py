@@ -28,6 +28,12 @@ def _method(function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
+_PLAIN = (
+    "An interval cannot become a plain array: np.array, np.asarray and assignment into a plain array would lose it."
+    " Use np.stack or np.concatenate to join, np.zeros_like(x) to make an array to be filled."
+)
+
+
 class ArrayMethods(Held):
     """What an `IntervalArray` and a `Tristate` have in common with an array."""
 
@@ -88,6 +94,8 @@ class ArrayMethods(Held):
         if name in Held.__slots__:
             raise AttributeError(name)
         array = self.__class__
+        if name in ("__array_struct__", "__array_interface__"):
+            raise UnknownAttributeError(_PLAIN)  # this is how np.asarray begins
         if hasattr(array, name):
             raise UnknownAttributeError(f"Intervals have no attribute .{name}. {ADVICE}")
         raise AttributeError(f"{array.__name__!r} object has no attribute {name!r}")
@@ -151,10 +159,7 @@ class ArrayMethods(Held):
         raise IntervalError("x.sort() in place is not supported on intervals. Write x = np.sort(x, axis=…).")
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise IntervalError(
-            "An interval cannot become a plain array: np.array, np.asarray and assignment into a plain array would lose"
-            " it. Use np.stack or np.concatenate to join, np.zeros_like(x) to make an array to be filled."
-        )
+        raise IntervalError(_PLAIN)
 
     def _refuse_number(self, *args: Any) -> NoReturn:
         raise IntervalError(_NUMBERS)
