@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import anyformer as af
-from anyformer.certificates import Grid, derive_bound, interval_bound, job
+from anyformer.certificates import Evidence, Grid, derive_bound, interval_bound, job
 from anyformer.certificates.cells import cells_between, count_cells
 from anyformer.certificates.enclosures import Enclosure
 from anyformer.certificates.feed_forward import Arithmetic, enclose_feed_forward
@@ -109,7 +109,9 @@ def peak_memory(count: int) -> int:
     built = build(plan_with(af.targets.mean_scale(tokens=2), 0.5, 2.0, (count,), Limits()))
 
     def prove() -> None:
-        derive_bound(built.network, built.plan.target, built.grid, 2.0, 0.5, tightness=1e9)
+        derive_bound(
+            built.network, built.plan.target, built.grid, 2.0, 0.5, tightness=1e9, evidence=Evidence.UNCONDITIONAL
+        )
 
     prove()
     tracemalloc.start()

@@ -35,6 +35,8 @@ from anyformer.targets.target import Symmetry, Target
 from anyformer.workers import counted, each
 
 TIGHTNESS = 1.5
+# By how much of its range float64 may exceed real arithmetic between the cells and still be covered by the claim.
+ROUNDING_ROOM = 2.0**-20
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,11 +144,15 @@ class _Rest:
         output = propagate_stage(network.stages[-1], Enclosure.box(-anything, anything), Arithmetic.REAL).folded()
         g_low, g_high = output.low.min(axis=(0, 1)), output.high.max(axis=(0, 1))
         computed = follow_domain(network, job.target.domain)
-        if computed is not None:
-            g_low = np.minimum(g_low, computed.low.min(axis=(0, 1)))
-            g_high = np.maximum(g_high, computed.high.max(axis=(0, 1)))
-        reach = Reach.CELLS if computed is None else Reach.DOMAIN
-        return cls(rest_volume(job.target, job.grid), g_low, g_high, reach)
+        volume = rest_volume(job.target, job.grid)
+        if computed is None:
+            return cls(volume, g_low, g_high, Reach.CELLS)
+        f_low, f_high = computed.low.min(axis=(0, 1)), computed.high.max(axis=(0, 1))
+        # Far from the cells float64 may keep some of the garbage that a clip takes away in real arithmetic.
+        room = ROUNDING_ROOM * (g_high - g_low)
+        if not ((f_low >= g_low - room) & (f_high <= g_high + room)).all():
+            return cls(volume, g_low, g_high, Reach.CELLS)
+        return cls(volume, np.minimum(g_low, f_low), np.maximum(g_high, f_high), Reach.DOMAIN)
 
     def power(self, job: Job, f_low: Array, f_high: Array) -> float:
         """volume · Σ over entries of the largest conceivable |f − g|^p."""

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from anyformer.certificates.enclosures import SMALLEST, up
+from anyformer.certificates.enclosures import SMALLEST, ULP, up
 from anyformer.errors import CertificateError
 from anyformer.networks.activations import Array
 
@@ -34,8 +34,9 @@ def unit_for(tolerance: float) -> float:
 def power_above(x: Array, unit: float, p: float) -> Array:
     """At least (x/unit)^p for x >= 0; 0 only where x is 0, NaN where x is NaN."""
     with np.errstate(over="ignore", under="ignore"):
-        ratio = up(up(x) / unit)
-        return np.where(ratio == 0, 0.0, ratio**p * (1 + ROUNDING) + SMALLEST)
+        # The quotient may underflow too, and is then still more than 0.
+        ratio = up(x) / unit * (1 + 8 * ULP) + SMALLEST
+        return np.where(x <= 0, 0.0, ratio**p * (1 + ROUNDING) + SMALLEST)
 
 
 def power_below(x: Array, unit: float, p: float) -> Array:

@@ -23,7 +23,7 @@ from anyformer.targets.domains import Domain
 
 SHORT = 64
 # Layers that are looked at together.
-AT_ONCE = 1 << 12
+AT_ONCE = 1 << 9
 # How often an interval may grow before it holds its own images.
 GROWTH = 8
 

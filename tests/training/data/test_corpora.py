@@ -116,8 +116,8 @@ def test_sources_name_corpora():
         ("hub:", "followed by the name of a data set"),
         ("hub:a?colour=red", "no options but config, split, column; got 'colour'"),
         ("hub:a?split", "must read name=value, parted by &; got 'split'"),
-        ("synthetic:words=3", "whole numbers; got 'words=3'"),
-        ("synthetic:seed=-3", "whole numbers; got 'seed=-3'"),
+        ("synthetic:words=3", "whole numbers of at most 18 digits; got 'words=3'"),
+        ("synthetic:seed=-3", "whole numbers of at most 18 digits; got 'seed=-3'"),
         ("synthetic:sentences=0", "sentences must be a whole number from 1; got 0"),
     ],
 )
