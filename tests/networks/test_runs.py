@@ -12,8 +12,11 @@ finite = st.floats(-1e6, 1e6)
 @given(st.lists(finite | st.just(np.inf) | st.just(-np.inf), min_size=1, max_size=40), st.data())
 def test_the_tree_finds_what_a_walk_finds(thresholds, data):
     start = data.draw(st.integers(0, len(thresholds)))
-    value = data.draw(finite | st.sampled_from(thresholds))
-    expected = next((k for k in range(start, len(thresholds)) if thresholds[k] < value), len(thresholds))
+    value = data.draw(finite | st.sampled_from(thresholds) | st.just(np.nan))
+    value_seen = np.inf if np.isnan(value) else value
+    # An infinite value is above everything: that is how tokens of which nothing is known are kept awake.
+    found = (k for k in range(start, len(thresholds)) if thresholds[k] < value_seen or value_seen == np.inf)
+    expected = next(found, len(thresholds))
     assert _FirstBelow(np.array(thresholds)).first(np.array([start]), np.array([value])).tolist() == [expected]
 
 

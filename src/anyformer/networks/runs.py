@@ -13,7 +13,9 @@ products that underflow, 2⁻¹⁰⁷⁴ each. If it is at most the ceiling, the
 in any order, fused or not, are together at most 2⁻⁴⁸·(|b| + a·Σ|wᵢxᵢ|), or 2⁻¹⁰⁷⁴ for each product that underflows. So
 the unit is not positive, in real arithmetic and in float64. All this needs numbers that are *tame* (`magnitudes`).
 
-Nothing here is guessed: a layer whose weights or thresholds are not tame counts as awake, and so does NaN.
+Nothing here is guessed: a layer whose weights or thresholds are not tame counts as awake, and so does NaN. Programs
+that must give the bits of the definition use `reading_of`, for which a token so large that a unit may overflow, in
+whatever coordinate, is awake in every layer: ∞ − ∞ and 0·∞ are NaN there, although the unit would sleep.
 """
 
 import enum
@@ -27,7 +29,7 @@ from numpy.typing import NDArray
 from anyformer.errors import NetworkError
 from anyformer.networks.activations import Array
 from anyformer.networks.layers import FeedForwardStage
-from anyformer.networks.magnitudes import tame
+from anyformer.networks.magnitudes import MOST_TAME, tame
 
 Integers = NDArray[np.int64]
 
@@ -35,6 +37,7 @@ Integers = NDArray[np.int64]
 CAUTION = 2.0**-46
 # And by this over min(|a|, 1), for products that underflow.
 UNDERFLOW = 2.0**-1060
+LARGEST = float(np.finfo(np.float64).max)
 
 
 class Layers(enum.Enum):
@@ -53,6 +56,8 @@ class Run:
     direction: Array
     ceilings: "_FirstBelow"
     floors: "_FirstBelow"
+    limit: float
+    """No unit overflows for tokens whose coordinates are at most this large."""
 
     def next_awake(self, layer: Integers, low: Array, high: Array) -> Integers:
         """The first layer at or after `layer` that may be awake for w·x in [low, high]; `stop` if there is none."""
@@ -60,6 +65,12 @@ class Run:
             np.minimum(self.ceilings.first(layer - self.start, high), self.floors.first(layer - self.start, -low))
             + self.start
         )
+
+    def reading_of(self, x: Array) -> tuple[Array, Array]:
+        """Bounds of w·x for tokens (…, width) as a program computes it; unbounded where that may overflow."""
+        is_safe = (np.abs(x) <= self.limit).all(axis=-1)
+        low, high = self.reading(x, x)
+        return np.where(is_safe, low, -np.inf), np.where(is_safe, high, np.inf)
 
     def reading(self, low: Array, high: Array) -> tuple[Array, Array]:
         """Bounds of w·x for boxes of tokens (…, width), rounded outwards."""
@@ -85,7 +96,8 @@ class _FirstBelow:
         self.count = len(thresholds)
         self.size = 1 << max(self.count - 1, 0).bit_length()
         self.tree = np.full(2 * self.size, np.inf)
-        self.tree[self.size : self.size + self.count] = thresholds
+        # No finite value is above the largest float; an infinite one is above all thresholds.
+        self.tree[self.size : self.size + self.count] = np.minimum(thresholds, LARGEST)
         for node in range(self.size.bit_length() - 2, -1, -1):
             level = slice(1 << node, 2 << node)
             self.tree[level] = self.tree[2 << node : 4 << node].reshape(-1, 2).min(axis=1)
@@ -134,6 +146,8 @@ class _Units:
     factors: Array
     thresholds: Array
     is_always_awake: NDArray[np.bool_]
+    gains: Array
+    """By layer, the largest sum of |W_1| over a unit."""
 
     @classmethod
     def of(cls, stage: FeedForwardStage) -> "_Units":
@@ -146,7 +160,7 @@ class _Units:
         thresholds = -b_1 / np.where(alone | (factors == 0), 1.0, factors)
         # Constant units that are on, units with a direction of their own, layers with b_2, and wild ones.
         always = ((factors == 0) & (b_1 > 0)).any(axis=1) | alone.any(axis=1) | (stage.b_2 != 0).any(axis=1) | is_wild
-        return cls(directions, factors, thresholds, always)
+        return cls(directions, factors, thresholds, always, np.abs(W_1).sum(axis=2).max(axis=1))
 
     @property
     def direction_changes(self) -> NDArray[np.bool_]:
@@ -159,7 +173,8 @@ class _Units:
         ceiling = np.where(a > 0, threshold - cautious, np.inf)
         floor = np.where(a < 0, threshold + cautious, -np.inf)
         ceilings = np.where(self.is_always_awake[start:stop], -np.inf, ceiling.min(axis=1))
-        return Run(start, stop, self.directions[start], _FirstBelow(ceilings), _FirstBelow(-floor.max(axis=1)))
+        trees = _FirstBelow(ceilings), _FirstBelow(-floor.max(axis=1))
+        return Run(start, stop, self.directions[start], *trees, MOST_TAME / max(1.0, self.gains[start:stop].max()))
 
 
 def wild_layers(stage: FeedForwardStage) -> NDArray[np.bool_]:

@@ -56,8 +56,7 @@ def _feed(stage: FeedForwardStage, state: Array) -> tuple[Array, tuple[Move, ...
 
 
 def _next_awake(one: Run, layer: int, x: Array) -> int:
-    low, high = one.reading(x[None], x[None])
-    return int(one.next_awake(np.array([layer]), low, high)[0])
+    return int(one.next_awake(np.array([layer]), *one.reading_of(x[None]))[0])
 
 
 def _column(state: Array, token: int) -> Column:

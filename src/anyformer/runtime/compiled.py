@@ -60,8 +60,8 @@ def _through(kernel: Kernels, weights: Array, run: Run, state: Array) -> None:
 
 
 def _through_awake(kernel: Kernels, weights: Array, run: Run, state: Array, first: int, last: int) -> int:
-    trees = run.ceilings.tree, run.floors.tree
-    return int(kernel.through_awake(state, first, last, weights, run.start, run.stop, run.direction, *trees))
+    its = run.start, run.stop, run.direction, run.ceilings.tree, run.floors.tree, run.limit
+    return int(kernel.through_awake(state, first, last, weights, *its))
 
 
 def packed(stage: FeedForwardStage) -> Array:

@@ -237,7 +237,7 @@ def first_below(tree, start, value):
 def _awake_layers(width: int, hidden_size: int) -> Callable[..., int]:
     per_unit = 2 * width + 1
 
-    def through_awake(state, first, last, weights, start, stop, direction, ceilings, floors):
+    def through_awake(state, first, last, weights, start, stop, direction, ceilings, floors, limit):
         steps = 0
         x = np.empty(width)
         move = np.empty(width)
@@ -252,6 +252,8 @@ def _awake_layers(width: int, hidden_size: int) -> Callable[..., int]:
                     if direction[i] != 0:
                         reading += direction[i] * x[i]
                         size += abs(direction[i] * x[i])
+                    if not abs(x[i]) <= limit:
+                        size = np.inf
                 if not size < np.inf:
                     size = np.inf
                     reading = 0.0

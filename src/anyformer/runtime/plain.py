@@ -44,8 +44,7 @@ def _walk(stage: FeedForwardStage, run: Run, state: Array) -> None:
     layer = np.full(len(tokens), run.start)
     while len(tokens):
         here = state[:, tokens]
-        low, high = run.reading(here.T, here.T)
-        layer = run.next_awake(layer, low, high)
+        layer = run.next_awake(layer, *run.reading_of(here.T))
         awake = layer < run.stop
         tokens, layer, here = tokens[awake], layer[awake], here[:, awake]
         _apply(stage, layer, here)
