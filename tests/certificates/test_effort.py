@@ -1,6 +1,7 @@
 """What a proof costs is known before it starts, and what costs too much is not started."""
 
 import itertools
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -8,19 +9,30 @@ import pytest
 
 import anyformer as af
 from anyformer.certificates import Effort, Grid
-from anyformer.certificates.effort import Cost, TooMuch, check_cost, cost_of_proof
+from anyformer.certificates.effort import Cost, TooMuch, Visits, check_cost, cost_of_proof
 from anyformer.certificates.interval_bound import distinct_orders
 from anyformer.errors import PlanError
 
 
 def test_the_cost_counts_cells_in_every_order():
-    cost = cost_of_proof((3, 5), tokens=4)
+    cost = cost_of_proof((3, 5), 4, Visits.TARGET_IN_EVERY_ORDER)
     assert (cost.columns, cost.cells) == (15, 15**4)
-    assert cost_of_proof((2,) * 60, tokens=3).cells > 2**100
+    assert cost_of_proof((3, 5), 4, Visits.ONCE).cells == math.comb(18, 4)
+    for visits in Visits:
+        assert cost_of_proof((2,) * 60, 4000, visits).cells > 2**100
+
+
+def test_following_costs_time():
+    few, many = (cost_of_proof((8,), 5, visits, 10, 4000) for visits in (Visits.ONCE, Visits.EVERY_ORDER))
+    assert few.seconds < 100 < many.seconds
+    with pytest.raises(TooMuch, match="seconds of one core"):
+        check_cost(many, Effort(seconds=100.0))
 
 
 @pytest.mark.parametrize(
-    ("cost", "what"), [(Cost(2, 101, 10), "cells"), (Cost(2, 10, 1001), "bytes of memory")], ids=["cells", "memory"]
+    ("cost", "what"),
+    [(Cost(2, 101, 10, 1.0), "cells"), (Cost(2, 10, 1001, 1.0), "bytes of memory")],
+    ids=["cells", "memory"],
 )
 def test_too_much_is_refused_with_the_numbers(cost, what):
     check_cost(cost, Effort(cells=101, memory=1001))
@@ -58,7 +70,7 @@ def test_the_limit_is_adjustable(averaged_models):
 
 @pytest.mark.parametrize("tokens", [30, 500, 4000])
 def test_plans_for_many_tokens_are_refused(tokens):
-    function = af.target(lambda x: x, tokens=tokens, lipschitz=1.0, name="same")
+    function = af.target(lambda x: x, tokens=tokens, name="same")
     with pytest.raises(PlanError, match=f"a table of {tokens} tokens has 2\\^{tokens} cells"):
         af.plan(function, 0.5)
 

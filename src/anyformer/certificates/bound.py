@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from anyformer.certificates.cells import Grid, rest_volume
-from anyformer.certificates.effort import ORDINARY, Effort, check_cost, cost_of_proof
+from anyformer.certificates.effort import ORDINARY, Effort, Visits
 from anyformer.certificates.enclosures import Enclosure, up
 from anyformer.certificates.evidence import Evidence, evidence_for
 from anyformer.certificates.feed_forward import Arithmetic
 from anyformer.certificates.gate import NotShown, check_weights, vigilant
-from anyformer.certificates.job import Job, Sums, together
+from anyformer.certificates.job import Job, Sums, check_effort, together, visits_of
 from anyformer.certificates.modulus_bound import INFLATION, modulus_sums
 from anyformer.certificates.powers import LEAST_TOLERANCE, MOST_TOLERANCE, check_exponent, power_above, unit_for
 from anyformer.certificates.propagate import propagate, propagate_stage
@@ -31,7 +31,7 @@ from anyformer.networks.activations import Array
 from anyformer.networks.magnitudes import tame
 from anyformer.networks.network import Network
 from anyformer.targets.domains import CompactSupport
-from anyformer.targets.target import Symmetry, Target
+from anyformer.targets.target import Target
 from anyformer.workers import counted, each
 
 TIGHTNESS = 1.5
@@ -73,13 +73,11 @@ def derive_bound(
     if not tightness > 1:
         raise CertificateError(f"the tightness must be above 1; got {tightness!r}")
     check_claim(target, grid, p, tolerance)
-    check_cost(cost_of_proof(grid.cells_per_axis, target.tokens, network.parameter_count), effort)
     check_weights(network)
     evidence = evidence_for(target) if evidence is None else evidence
-    # Without positions the network permutes with its input: one order of each cell says it all of g. With a modulus
-    # f is only looked at in that order too, so its symmetry must have been declared.
-    alike = evidence is Evidence.UNCONDITIONAL or target.symmetry is Symmetry.EQUIVARIANT
-    job = Job(network, target, grid, p, network.is_equivariant and alike, unit_for(tolerance))
+    check_effort(network, target, grid, evidence, effort)
+    up_to_order = visits_of(network, target, evidence) is not Visits.EVERY_ORDER
+    job = Job(network, target, grid, p, up_to_order, unit_for(tolerance))
     with vigilant():
         rest = _Rest.of(job)
 

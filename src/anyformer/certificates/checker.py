@@ -8,9 +8,10 @@ from anyformer.certificates.bound import TIGHTNESS, ErrorBound, derive_bound
 from anyformer.certificates.certificate import Certificate
 from anyformer.certificates.claim import Claim
 from anyformer.certificates.declaration import Declaration
-from anyformer.certificates.effort import ORDINARY, Effort, check_cost, cost_of_proof
+from anyformer.certificates.effort import ORDINARY, Effort
 from anyformer.certificates.evidence import Evidence
 from anyformer.certificates.gate import NotShown
+from anyformer.certificates.job import check_effort
 from anyformer.certificates.powers import check_exponent
 from anyformer.certificates.statements import misstatement
 from anyformer.errors import CertificateError, TargetError
@@ -67,7 +68,7 @@ def verify(
         Declaration.of(target), certificate.p, certificate.tolerance, certificate.kind, certificate.weights_digest
     )
     try:
-        check_cost(cost_of_proof(certificate.grid.cells_per_axis, target.tokens, network.parameter_count), effort)
+        check_effort(network, target, certificate.grid, certificate.kind, effort)
         check_target(target)
         _check_meaning(certificate, target)
         bound = derive_bound(

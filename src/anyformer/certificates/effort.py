@@ -1,5 +1,6 @@
-"""What a proof will cost, known before it starts: cells to visit and bytes to hold, from a few whole numbers."""
+"""What a proof will cost, known before it starts: cells to visit, bytes to hold and, roughly, seconds."""
 
+import enum
 import math
 from dataclasses import dataclass
 
@@ -11,14 +12,25 @@ BYTES_AN_ENTRY = 8 * 32
 CHUNK_BYTES = 1 << 29
 # Beyond this many bits a number is not worked out any more.
 FAR_TOO_MANY = 128
+# Boxes that all cells together may be cut into.
+WORK_BOXES = 1 << 25
+
+
+class Visits(enum.Enum):
+    """How often a cell is looked at whose tokens are in another order only."""
+
+    EVERY_ORDER = "the network and the target are looked at in every order of the tokens"
+    TARGET_IN_EVERY_ORDER = "a network without positions is followed once for all orders"
+    ONCE = "the symmetry of the target is declared, and one order stands for all"
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much a proof may cost: cells in every order of their tokens, and bytes of memory in a process."""
+    """How much a proof may cost: cells to visit, bytes of memory in a process, seconds of one core, roughly."""
 
-    cells: int = 1 << 25
+    cells: int = WORK_BOXES
     memory: int = 8 << 30
+    seconds: float = 12 * 3600.0
 
 
 ORDINARY = Effort()
@@ -26,17 +38,18 @@ ORDINARY = Effort()
 
 @dataclass(frozen=True)
 class Cost:
-    """What a proof costs: columns a token can be in, cells in every order of the tokens, and bytes."""
+    """What a proof costs: columns a token can be in, cells to visit, bytes, and a rough guess of the seconds."""
 
     columns: int
     cells: int
     memory: int
+    seconds: float
 
 
 class TooMuch(NotShown):
     """A proof that would cost more than it may. It was not started."""
 
-    def __init__(self, what: str, needed: int, allowed: int) -> None:
+    def __init__(self, what: str, needed: float, allowed: float) -> None:
         super().__init__(what, needed, allowed)
         self.what, self.needed, self.allowed = what, needed, allowed
 
@@ -44,13 +57,38 @@ class TooMuch(NotShown):
         return f"the proof needs {_about(self.needed)} {self.what}, and {_about(self.allowed)} are allowed"
 
 
-def cost_of_proof(cells_per_axis: tuple[int, ...], tokens: int, parameters: int = 0) -> Cost:
-    """The cost of visiting every cell of a grid: `cells_per_axis` for each coordinate of a token."""
+def cost_of_proof(
+    cells_per_axis: tuple[int, ...],
+    tokens: int,
+    visits: Visits,
+    layers: int = 0,
+    attention_layers: int = 0,
+    parameters: int = 0,
+) -> Cost:
+    """The cost of a proof on a grid with `cells_per_axis` for each coordinate of a token.
+
+    Prices, as measured on one machine: for a layer, for a token of every cell in every attention layer, for a box that
+    a cell is cut into.
+    """
     columns = math.prod(cells_per_axis)
-    cells = columns**tokens if tokens * math.log2(columns) <= FAR_TOO_MANY else 1 << FAR_TOO_MANY
+    ordered, multisets = _power(columns, tokens), _multisets(columns, tokens)
+    cells = multisets if visits is Visits.ONCE else ordered
+    followed = ordered if visits is Visits.EVERY_ORDER else multisets
+    boxes = min(cells * 8.0 ** min(tokens, 16), WORK_BOXES)
+    seconds = 0.5 + layers * 5e-6 + (3 + attention_layers) * followed * tokens * 4e-6 + boxes * tokens * 1.5e-6
     entries = tokens * len(cells_per_axis)
     memory = (columns * entries * BYTES_AN_ENTRY) + cell_bytes(tokens, len(cells_per_axis)) + 4 * 8 * parameters
-    return Cost(columns, cells, memory)
+    return Cost(columns, cells, memory, seconds)
+
+
+def _power(columns: int, tokens: int) -> int:
+    return columns**tokens if tokens * math.log2(columns) <= FAR_TOO_MANY else 1 << FAR_TOO_MANY
+
+
+def _multisets(columns: int, tokens: int) -> int:
+    """C(columns + tokens − 1, tokens), unless that has too many bits."""
+    bits = (math.lgamma(columns + tokens) - math.lgamma(columns) - math.lgamma(tokens + 1)) / math.log(2)
+    return math.comb(columns + tokens - 1, tokens) if bits <= FAR_TOO_MANY else 1 << FAR_TOO_MANY
 
 
 def cell_bytes(tokens: int, width: int) -> int:
@@ -64,7 +102,9 @@ def check_cost(cost: Cost, effort: Effort) -> None:
         raise TooMuch("cells", cost.cells, effort.cells)
     if cost.memory > effort.memory:
         raise TooMuch("bytes of memory", cost.memory, effort.memory)
+    if not cost.seconds <= effort.seconds:
+        raise TooMuch("seconds of one core, roughly", math.ceil(cost.seconds), math.ceil(effort.seconds))
 
 
-def _about(count: int) -> str:
+def _about(count: float) -> str:
     return f"{count:,}" if count < 10**12 else f"about 2^{math.log2(count):.0f}"

@@ -10,12 +10,13 @@ from functools import cached_property
 import numpy as np
 
 from anyformer.certificates.cells import CellBatch, Grid, cells_between, count_cells
-from anyformer.certificates.effort import CHUNK_BYTES, cell_bytes
+from anyformer.certificates.effort import CHUNK_BYTES, Effort, Visits, cell_bytes, check_cost, cost_of_proof
 from anyformer.certificates.enclosures import Enclosure
+from anyformer.certificates.evidence import Evidence
 from anyformer.certificates.propagate import before_mixing, propagate_stages, with_positions
 from anyformer.networks.activations import Array
 from anyformer.networks.network import Network
-from anyformer.targets.target import Target
+from anyformer.targets.target import Symmetry, Target
 
 # A chunk has about a 32nd of all cells, but no fewer and no more than this, counted in every order of their tokens.
 CHUNKS, LEAST, MOST = 32, 1 << 9, 1 << 15
@@ -60,6 +61,31 @@ class Job:
         """Every column as every token, followed until tokens are mixed: all cells are made of these."""
         boxes = self.grid.boxes(np.repeat(self.grid.columns[:, None], self.target.tokens, axis=1))
         return propagate_stages(self.network, before_mixing(self.network), with_positions(self.network, boxes))
+
+
+def visits_of(network: Network, target: Target, evidence: Evidence) -> Visits:
+    """Without positions the network permutes with its input: one order of each cell says it all of g.
+
+    With a modulus f is only looked at in that order too, so its symmetry must have been declared.
+    """
+    if not network.is_equivariant:
+        return Visits.EVERY_ORDER
+    if evidence is Evidence.UNCONDITIONAL:
+        return Visits.TARGET_IN_EVERY_ORDER
+    return Visits.ONCE if target.symmetry is Symmetry.EQUIVARIANT else Visits.EVERY_ORDER
+
+
+def check_effort(network: Network, target: Target, grid: Grid, evidence: Evidence, effort: Effort) -> None:
+    """Raise TooMuch unless the proof stays within the effort."""
+    cost = cost_of_proof(
+        grid.cells_per_axis,
+        target.tokens,
+        visits_of(network, target, evidence),
+        network.layer_count,
+        network.attention_layer_count,
+        network.parameter_count,
+    )
+    check_cost(cost, effort)
 
 
 @dataclass(frozen=True, eq=False)

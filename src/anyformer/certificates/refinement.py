@@ -10,13 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from anyformer.certificates.effort import WORK_BOXES
 from anyformer.certificates.interval_bound import forget, interval_sums
 from anyformer.certificates.job import Job, Sums, together
 from anyformer.networks.activations import Array
 from anyformer.workers import counted, each
 
-# Boxes that all cells together may be cut into.
-WORK_BOXES = 1 << 25
 SAMPLED_CHUNKS = 8
 FALL = 2.0
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anyformer.certificates.effort import ORDINARY
-from anyformer.cli.effort import GIGABYTE, MaxCells, MaxMemory, effort_of
+from anyformer.cli.effort import GIGABYTE, HOUR, MaxCells, MaxHours, MaxMemory, effort_of
 from anyformer.cli.failures import CHECK_FAILED, UsageError
 from anyformer.cli.output import Json, at_work, emit, emit_json, emit_text, note
 from anyformer.cli.workforce import Dask, Workers, workforce
@@ -33,6 +33,7 @@ def verify(
     dask: Dask = None,
     max_cells: MaxCells = ORDINARY.cells,
     max_memory: MaxMemory = ORDINARY.memory / GIGABYTE,
+    max_hours: MaxHours = ORDINARY.seconds / HOUR,
     json: Json = False,
 ) -> None:
     """Prove a model's error anew, trusting neither its certificate nor its builder. Exit code 0 only if proved."""
@@ -43,7 +44,7 @@ def verify(
     model = load(folder)
     named = _named_target(model.certificate, target, one_by_one)
     with workforce(workers, dask), at_work("proving") as progress:
-        result = model.verify(named, progress, effort_of(max_cells, max_memory))
+        result = model.verify(named, progress, effort_of(max_cells, max_memory, max_hours))
     emit(json, verification_data(result, model.certificate), verification_view(result, model.certificate))
     if result.verdict is not Verdict.PROVED:
         raise typer.Exit(CHECK_FAILED)

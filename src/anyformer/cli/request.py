@@ -10,7 +10,7 @@ import typer
 
 from anyformer.certificates.bound import TIGHTNESS
 from anyformer.certificates.effort import ORDINARY, Effort
-from anyformer.cli.effort import GIGABYTE, MaxCells, MaxMemory, effort_of
+from anyformer.cli.effort import GIGABYTE, HOUR, MaxCells, MaxHours, MaxMemory, effort_of
 from anyformer.cli.failures import UsageError
 from anyformer.cli.numbers import number_of, numbers_of
 from anyformer.cli.workforce import Dask, Workers
@@ -60,6 +60,7 @@ class Request:
     max_layers: Annotated[int, typer.Option(help="Refuse to build more layers than this.")] = MAX_LAYERS
     max_cells: MaxCells = ORDINARY.cells
     max_memory: MaxMemory = ORDINARY.memory / GIGABYTE
+    max_hours: MaxHours = ORDINARY.seconds / HOUR
     pattern: Annotated[
         str | None,
         typer.Option(
@@ -118,7 +119,7 @@ def target_of(request: Request) -> Target:
 
 def effort_for(request: Request) -> Effort:
     """What the proof may cost."""
-    return effort_of(request.max_cells, request.max_memory)
+    return effort_of(request.max_cells, request.max_memory, request.max_hours)
 
 
 def pattern_of(request: Request) -> PatternFamily | None:

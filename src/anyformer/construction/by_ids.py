@@ -112,7 +112,7 @@ def plan(way: Way, target: Target, tolerance: float, p: float, limits: Limits) -
     for counts in growing_counts(target, p, goal):
         if id_count(way.lattice(target, counts, limits)) > limits.max_layers * _slots(way, limits):
             raise _too_long(way, target, tolerance, p, counts, limits)
-        if excess := too_much_to_prove(way.lattice(target, counts, limits), limits):
+        if excess := too_much_to_prove(target, way.lattice(target, counts, limits), limits):
             raise PlanError(
                 f"{target.name} on {target.tokens} tokens of width {target.width} with error {tolerance:g} in L^{p:g} "
                 f"cannot be proved by {way.name}: {excess}.\nWhat would fit:\n"

@@ -4,7 +4,8 @@ import math
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from anyformer.certificates.effort import Effort, TooMuch, check_cost, cost_of_proof
+from anyformer.certificates.effort import Cost, Effort, TooMuch, Visits, check_cost, cost_of_proof
+from anyformer.certificates.evidence import Evidence, evidence_for
 from anyformer.construction.budget import narrowest_ramp
 from anyformer.construction.lattice import Lattice
 from anyformer.construction.plans import Plan
@@ -12,6 +13,7 @@ from anyformer.errors import PlanError
 from anyformer.networks.probability_maps import Softmax, Weighting
 from anyformer.patterns.family import PatternFamily
 from anyformer.patterns.pattern import SparsityPattern
+from anyformer.targets.target import Target
 
 Pattern: TypeAlias = PatternFamily | SparsityPattern
 
@@ -42,13 +44,24 @@ def shortage(plan: Plan, limits: Limits) -> str | None:
             f"ramps of width {plan.ramp:.1e} between cells, where float64 keeps sums exact down to {narrowest:.1e} "
             f"(the tolerance to the power p = {plan.p:g} is that small)"
         )
-    return too_much_to_prove(plan.lattice, limits)
+    return _excess(plan.cost(visits(plan.target, plan.lattice)), limits)
 
 
-def too_much_to_prove(lattice: Lattice, limits: Limits) -> str | None:
-    """What a proof over this grid would cost beyond what it may, if anything."""
+def too_much_to_prove(target: Target, lattice: Lattice, limits: Limits) -> str | None:
+    """What visiting the cells of this grid would cost beyond what it may, if anything; layers aside."""
+    return _excess(cost_of_proof(lattice.counts, lattice.tokens, visits(target, lattice)), limits)
+
+
+def visits(target: Target, lattice: Lattice) -> Visits:
+    """How the cells will be visited by the proof."""
+    if lattice.has_positions:
+        return Visits.EVERY_ORDER
+    return Visits.ONCE if evidence_for(target) is Evidence.MODULUS else Visits.TARGET_IN_EVERY_ORDER
+
+
+def _excess(cost: Cost, limits: Limits) -> str | None:
     try:
-        check_cost(cost_of_proof(lattice.counts, lattice.tokens), limits.effort)
+        check_cost(cost, limits.effort)
     except TooMuch as excess:
         return str(excess)
     return None
@@ -70,7 +83,9 @@ def refusal(plan: Plan, why: str, best: Plan | None, layers_with_fewer_tokens: i
         lines.append(
             f"  - {lattice.tokens - 1} tokens: about {layers_with_fewer_tokens:,} layers at the same cell width;"
         )
-    lines.append("  - another method (--method), a higher limit (--max-layers, --max-cells) or more hidden units.")
+    lines.append(
+        "  - another method (--method), a higher limit (--max-layers, --max-cells, --max-hours) or more hidden units."
+    )
     return PlanError("\n".join(lines))
 
 

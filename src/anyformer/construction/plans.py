@@ -1,8 +1,8 @@
 """What a construction will be before it is built: sizes, bits and where the error goes."""
 
-import math
 from dataclasses import dataclass, field
 
+from anyformer.certificates.effort import Cost, Visits, cost_of_proof
 from anyformer.construction.lattice import Lattice
 from anyformer.construction.value_runs import Runs
 from anyformer.networks.layers import BlockShape
@@ -91,18 +91,21 @@ class Plan:
 
     @property
     def expected_seconds(self) -> float:
-        """A rough guess of the time to build and prove, from prices measured on one machine.
-
-        A price per layer, per token of every cell in every attention layer, and per box that a cell is cut into.
-        """
-        tokens = self.lattice.tokens
-        following = self.layers * 5e-6 + (3 + self.attention_layers) * self.cells_to_prove * tokens * 4e-6
-        boxes = min(self.cells * 8.0**tokens, 2.0**25)
-        return 0.5 + following + boxes * tokens * 1.5e-6
+        """A rough guess of the time to build and prove."""
+        return self._cost_at_most.seconds
 
     @property
-    def cells_to_prove(self) -> int:
-        """Cells the checker walks through: up to the order of the tokens where there are no positions."""
-        if self.lattice.has_positions:
-            return self.cells
-        return math.comb(self.lattice.columns + self.lattice.tokens - 1, self.lattice.tokens)
+    def expected_memory(self) -> int:
+        """Bytes that the proof needs in a process, at most."""
+        return self._cost_at_most.memory
+
+    @property
+    def _cost_at_most(self) -> Cost:
+        return self.cost(Visits.EVERY_ORDER if self.lattice.has_positions else Visits.TARGET_IN_EVERY_ORDER)
+
+    def cost(self, visits: Visits) -> Cost:
+        """What its proof will cost."""
+        lattice = self.lattice
+        return cost_of_proof(
+            lattice.counts, lattice.tokens, visits, self.layers, self.attention_layers, self.parameters
+        )

@@ -7,7 +7,8 @@ from anyformer.certificates.effort import ORDINARY, Effort
 from anyformer.certificates.powers import MOST_P
 from anyformer.construction import averaging, faithful, sparse_averaging, sparse_shift
 from anyformer.construction.drafts import SOFTMAX
-from anyformer.construction.limits import MAX_LAYERS, Limits, Pattern
+from anyformer.construction.lattice import Lattice
+from anyformer.construction.limits import MAX_LAYERS, Limits, Pattern, too_much_to_prove
 from anyformer.construction.methods import Method
 from anyformer.construction.plans import Plan
 from anyformer.errors import PlanError
@@ -62,6 +63,7 @@ def plans(target: Target, tolerance: float, p: float, method: str, limits: Limit
     """The plans of all methods asked for that fit, the one with the fewest layers first; a refusal if there is none."""
     tolerance, p, target = float(tolerance), float(p), positioned(target, limits.pattern)
     _check_request(target, tolerance, p, method, limits)
+    _check_length(target, limits)
     check_target(target)
     found, refusals = [], []
     for name in methods_for(limits.pattern) if method == AUTO else [method]:
@@ -98,15 +100,20 @@ def _check_request(target: Target, tolerance: float, p: float, method: str, limi
         raise PlanError(f"a layer needs at least 4 hidden units; got {limits.hidden_size}")
     if isinstance(limits.weighting, Hardmax):
         raise PlanError("hardmax is no part of a real Transformer; take softmax, sparsemax or entmax")
-    if target.tokens > math.log2(limits.effort.cells):
-        raise PlanError(
-            f"a table of {target.tokens} tokens has 2^{target.tokens} cells even with two for each token, and a proof "
-            f"may visit {limits.effort.cells:,}. Ask for fewer tokens, or allow more (--max-cells, effort=…)."
-        )
     if target.symmetry is Symmetry.NONE and isinstance(target.domain, CompactSupport):
         raise PlanError(
             "a function with compact support cannot be approximated over all sequences by a network with positions: "
             "for any encoding E, the network's value at (X+E)P−E is its value at X with the tokens permuted, so it "
             "cannot vanish outside the support unless it vanishes inside. Use a box domain: the error is then taken "
             "over the box alone."
+        )
+
+
+def _check_length(target: Target, limits: Limits) -> None:
+    """Refuse at once what even the coarsest table could not do: two cells for each token."""
+    coarsest = Lattice.with_counts(target, (2,) + (1,) * (target.width - 1))
+    if target.tokens > math.log2(limits.effort.cells) and too_much_to_prove(target, coarsest, limits):
+        raise PlanError(
+            f"a table of {target.tokens} tokens has 2^{target.tokens} cells even with two for each token, and a proof "
+            f"may visit {limits.effort.cells:,}. Ask for fewer tokens, or allow more (--max-cells, effort=…)."
         )

@@ -38,6 +38,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "id_bits": plan.id_bits,
         "bytes_on_disk": plan.bytes_on_disk,
         "expected_seconds": plan.expected_seconds,
+        "expected_memory": plan.expected_memory,
         "error": asdict(plan.error),
     }
 
@@ -60,6 +61,7 @@ def plan_view(plan: Plan) -> RenderableType:
             ("context ids", f"{count(plan.ids)} of {plan.id_bits} bits"),
             ("on disk", size(plan.bytes_on_disk)),
             ("time expected", f"about {duration(plan.expected_seconds)}"),
+            ("memory expected", f"below {size(plan.expected_memory)} for the proof"),
         ]
     )
     stages = [(stage.name, KINDS[stage.kind], count(stage.layers), purpose(stage.name)) for stage in plan.stages]
