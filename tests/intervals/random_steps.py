@@ -272,7 +272,8 @@ COPIES = {
 
 CONTRACTIONS = {
     "weights": lambda v: v @ (np.arange(v.shape[-1] * 2.0).reshape(-1, 2) / 4 - 0.5),
-    "gram": lambda v: v @ v.swapaxes(-1, -2) if v.ndim > 1 else v @ v,
+    # Of two axes the first may be the batch, whose elements no function may mix.
+    "gram": lambda v: v @ v.swapaxes(-1, -2) if v.ndim > 2 else v * v,
     "einsum": lambda v: np.einsum("...i,...i->...", v, v),
     "einsum of one": lambda v: np.einsum("...i->...", v),
     "outer": lambda v: np.einsum("...i,j->...ij", v, np.array([1.0, -0.5])),
