@@ -9,7 +9,7 @@ import pytest
 
 import anyformer as af
 from anyformer.certificates import Effort, Grid
-from anyformer.certificates.effort import Cost, TooMuch, Visits, check_cost, cost_of_proof
+from anyformer.certificates.effort import ORDINARY, Cost, TooMuch, Visits, _most_orders, check_cost, cost_of_proof
 from anyformer.certificates.interval_bound import distinct_orders
 from anyformer.errors import PlanError
 
@@ -20,6 +20,18 @@ def test_the_cost_counts_cells_in_every_order():
     assert cost_of_proof((3, 5), 4, Visits.ONCE).cells == math.comb(18, 4)
     for visits in Visits:
         assert cost_of_proof((2,) * 60, 4000, visits).cells > 2**100
+
+
+@pytest.mark.parametrize(("columns", "tokens"), [(2, 5), (3, 4), (5, 3), (7, 2), (1, 6)])
+def test_memory_counts_the_cell_with_most_orders(columns, tokens):
+    cells = itertools.combinations_with_replacement(range(columns), tokens)
+    most = max(len(set(itertools.permutations(cell))) for cell in cells)
+    assert _most_orders(columns, tokens) == most
+
+
+def test_many_orders_cost_memory():
+    assert cost_of_proof((2,), 25, Visits.TARGET_IN_EVERY_ORDER).memory > ORDINARY.memory
+    assert cost_of_proof((2,), 18, Visits.TARGET_IN_EVERY_ORDER).memory < ORDINARY.memory / 8
 
 
 def test_following_costs_time():

@@ -8,6 +8,8 @@ from anyformer.certificates.gate import NotShown
 
 # A number in every entry of a sequence, in all the arrays that are alive at once while cells are followed or cut.
 BYTES_AN_ENTRY = 8 * 32
+# The same for all orders of one cell, which are listed together.
+BYTES_AN_ORDERED_ENTRY = 8 * 12
 # Bytes that one chunk of cells may take; chunks get smaller for long sequences.
 CHUNK_BYTES = 1 << 29
 # Beyond this many bits a number is not worked out any more.
@@ -78,6 +80,8 @@ def cost_of_proof(
     seconds = 0.5 + layers * 5e-6 + (3 + attention_layers) * followed * tokens * 4e-6 + boxes * tokens * 1.5e-6
     entries = tokens * len(cells_per_axis)
     memory = (columns * entries * BYTES_AN_ENTRY) + cell_bytes(tokens, len(cells_per_axis)) + 4 * 8 * parameters
+    if visits is Visits.TARGET_IN_EVERY_ORDER:
+        memory += _most_orders(columns, tokens) * entries * BYTES_AN_ORDERED_ENTRY
     return Cost(columns, cells, memory, seconds)
 
 
@@ -89,6 +93,15 @@ def _multisets(columns: int, tokens: int) -> int:
     """C(columns + tokens − 1, tokens), unless that has too many bits."""
     bits = (math.lgamma(columns + tokens) - math.lgamma(columns) - math.lgamma(tokens + 1)) / math.log(2)
     return math.comb(columns + tokens - 1, tokens) if bits <= FAR_TOO_MANY else 1 << FAR_TOO_MANY
+
+
+def _most_orders(columns: int, tokens: int) -> int:
+    """How many different orders a sequence of columns can have: most if each occurs equally often, or nearly so."""
+    if tokens * math.log2(columns) > FAR_TOO_MANY:
+        return 1  # refused for its cells
+    each, left = divmod(tokens, columns)
+    alike = math.factorial(each + 1) ** left * math.factorial(each) ** min(columns - left, tokens)
+    return int(math.factorial(tokens) // alike)
 
 
 def cell_bytes(tokens: int, width: int) -> int:
