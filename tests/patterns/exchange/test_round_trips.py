@@ -91,7 +91,7 @@ def test_graphs_of_networkx():
 
 
 def test_masks_in_the_manner_of_flex_attention(monkeypatch):
-    from anyformer.patterns import custom
+    from anyformer.patterns.exchange import adjacency
 
     document = np.array([0, 0, 1, 1, 1])
     mask = lambda b, h, q, k: (document[q] == document[k]) & (abs(q - k) <= h)  # noqa: E731
@@ -99,7 +99,7 @@ def test_masks_in_the_manner_of_flex_attention(monkeypatch):
         [{j for j in range(5) if document[j] == document[k] and abs(j - k) <= h} for k in range(5)] for h in (0, 1)
     ]
     for at_once in (1, 10, 2**22):
-        monkeypatch.setattr(custom, "_PAIRS_AT_ONCE", at_once)
+        monkeypatch.setattr(adjacency, "_PAIRS_AT_ONCE", at_once)
         assert [naive.sets(one) for one in from_mask_mod(mask, 5, heads=2).layers[0]] == expected
     assert from_mask_mod(lambda b, h, q, k: np.True_, 3).layer(0).connections == 9
 

@@ -8,7 +8,7 @@ from typing import final
 
 import numpy as np
 
-from anyformer.patterns.arrays import csr
+from anyformer.patterns.exchange.arrays import csr
 from anyformer.patterns.neighbours import Indices, Neighbours, each_once
 
 

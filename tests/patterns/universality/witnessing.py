@@ -1,7 +1,7 @@
 """Every witness a report gives, checked by hand."""
 
 from anyformer.patterns import Answer
-from anyformer.patterns.witnesses import Cut, Incomparable, Infeasible, Narrow, NeverMeet, NeverTogether
+from anyformer.patterns.universality.witnesses import Cut, Incomparable, Infeasible, Narrow, NeverMeet, NeverTogether
 from tests.patterns import naive
 
 

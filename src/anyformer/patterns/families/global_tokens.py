@@ -5,12 +5,12 @@ from typing import final
 
 import numpy as np
 
-from anyformer.patterns.family import PatternFamily, in_order
+from anyformer.patterns.families.family import PatternFamily, in_order
+from anyformer.patterns.families.random_keys import random_keys
+from anyformer.patterns.families.windows import ring, window
 from anyformer.patterns.neighbours import Indices, Neighbours, from_pairs, united
 from anyformer.patterns.pattern import SparsityPattern, single
-from anyformer.patterns.random_keys import random_keys
 from anyformer.patterns.sizes import length, require_room, whole_number
-from anyformer.patterns.windows import ring, window
 
 
 def relays(tokens: int, count: int) -> Neighbours:

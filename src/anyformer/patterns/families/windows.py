@@ -5,7 +5,7 @@ from typing import final
 
 import numpy as np
 
-from anyformer.patterns.family import PatternFamily, in_order
+from anyformer.patterns.families.family import PatternFamily, in_order
 from anyformer.patterns.neighbours import Indices, Neighbours, everybody, from_pairs
 from anyformer.patterns.pattern import SparsityPattern, single
 from anyformer.patterns.sizes import about_root, length, require_room, whole_number

@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 
 from anyformer.errors import PatternError
-from anyformer.patterns.family import PatternFamily
+from anyformer.patterns.families.family import PatternFamily
 from anyformer.patterns.neighbours import Neighbours, from_pairs
 from anyformer.patterns.pattern import SparsityPattern, single
 from anyformer.patterns.sizes import about_root, length, require_room, whole_number

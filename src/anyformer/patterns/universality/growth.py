@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import final
 
-from anyformer.patterns.family import PatternFamily
+from anyformer.patterns.families.family import PatternFamily
 from anyformer.patterns.pattern import SparsityPattern
 
 _LONGEST = 1024  # lengths are doubled up to here, halved beyond, so that measuring costs no more than checking

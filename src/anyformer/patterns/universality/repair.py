@@ -8,14 +8,14 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from anyformer.patterns.answers import Answer, SelfLoops, TokenPath
-from anyformer.patterns.augmentation import strongest_bound, strongly_connecting_arcs
-from anyformer.patterns.connectivity import Components, components
 from anyformer.patterns.neighbours import Indices, Neighbours, from_pairs, united
-from anyformer.patterns.paths import matched_keys
 from anyformer.patterns.pattern import SparsityPattern
-from anyformer.patterns.solver import Cover, smallest_cover
-from anyformer.patterns.witnesses import MissingLoop
+from anyformer.patterns.universality.augmentation import strongest_bound, strongly_connecting_arcs
+from anyformer.patterns.universality.conditions import Answer, SelfLoops, TokenPath
+from anyformer.patterns.universality.connectivity import Components, components
+from anyformer.patterns.universality.paths import matched_keys
+from anyformer.patterns.universality.solver import Cover, smallest_cover
+from anyformer.patterns.universality.witnesses import MissingLoop
 
 _SOLVER_TOKENS = 64  # up to here a path cover that may not be the smallest is handed to the solver
 

@@ -8,7 +8,7 @@ import pytest
 from anyformer.patterns import Answer, check_universality, from_matrix
 from tests.patterns import naive
 from tests.patterns.samples import random_pattern, random_tree
-from tests.patterns.witnessing import check_witnesses
+from tests.patterns.universality.witnessing import check_witnesses
 
 PATTERNS = 10_000
 

@@ -7,8 +7,8 @@ from typing import final
 import numpy as np
 
 from anyformer.errors import PatternError
-from anyformer.patterns import arrange
-from anyformer.patterns.family import PatternFamily, in_order
+from anyformer.patterns import arrangement
+from anyformer.patterns.families.family import PatternFamily, in_order
 from anyformer.patterns.neighbours import Indices
 from anyformer.patterns.pattern import SparsityPattern
 
@@ -24,7 +24,7 @@ class _Several(PatternFamily):
         if not self.parts or not all(isinstance(part, PatternFamily) for part in self.parts):
             raise PatternError(
                 f"the parts must be one or more pattern families; got {self.parts!r}."
-                " Patterns of one length are combined by the functions in anyformer.patterns.arrange."
+                " Patterns of one length are combined by the functions in anyformer.patterns.arrangement."
             )
 
     def at(self, tokens: int) -> SparsityPattern:
@@ -45,7 +45,7 @@ class Union(_Several):
     """Every head sees what it sees in any of the parts: the paper's UNION."""
 
     def _combine(self, parts: list[SparsityPattern]) -> SparsityPattern:
-        return arrange.union(parts)
+        return arrangement.union(parts)
 
 
 @final
@@ -54,7 +54,7 @@ class Sequential(_Several):
     """The parts take turns over the layers: the paper's SEQUENTIAL."""
 
     def _combine(self, parts: list[SparsityPattern]) -> SparsityPattern:
-        return arrange.sequential(parts)
+        return arrangement.sequential(parts)
 
 
 @final
@@ -63,7 +63,7 @@ class Multihead(_Several):
     """The parts share out the heads of every layer: the paper's MULTIHEAD."""
 
     def _combine(self, parts: list[SparsityPattern]) -> SparsityPattern:
-        return arrange.multihead(parts)
+        return arrangement.multihead(parts)
 
 
 @final
@@ -75,7 +75,7 @@ class Intersection(_Several):
         """None known: an arc of one part may be missing in another."""
 
     def _combine(self, parts: list[SparsityPattern]) -> SparsityPattern:
-        return arrange.intersection(parts)
+        return arrangement.intersection(parts)
 
 
 @final

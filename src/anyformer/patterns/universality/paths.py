@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from anyformer.patterns.answers import Answer, TokenPath
-from anyformer.patterns.arrays import csr
-from anyformer.patterns.connectivity import Components, incomparable_pair, weak_pieces
+from anyformer.patterns.exchange.arrays import csr
 from anyformer.patterns.neighbours import Indices, Neighbours
-from anyformer.patterns.solver import NAME, Undecided, hamiltonian_path
-from anyformer.patterns.witnesses import Cut, Incomparable, Infeasible, Narrow, PathWitness
+from anyformer.patterns.universality.conditions import Answer, TokenPath
+from anyformer.patterns.universality.connectivity import Components, incomparable_pair, weak_pieces
+from anyformer.patterns.universality.solver import NAME, Undecided, hamiltonian_path
+from anyformer.patterns.universality.witnesses import Cut, Incomparable, Infeasible, Narrow, PathWitness
 
 _LARGEST_CUT, _SINGLE_CUTS = 8, 256
 

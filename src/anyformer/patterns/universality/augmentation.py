@@ -6,7 +6,7 @@ Reference: K. P. Eswaran and R. E. Tarjan, Augmentation problems, SIAM Journal o
 from collections.abc import Iterator
 from itertools import pairwise
 
-from anyformer.patterns.connectivity import Components
+from anyformer.patterns.universality.connectivity import Components
 
 
 def strongest_bound(parts: Components) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyformer.errors import PatternError
-from anyformer.patterns.custom import MaskMod
+from anyformer.patterns.exchange.adjacency import MaskMod
 from anyformer.patterns.neighbours import Indices, Neighbours, each_once
 from anyformer.patterns.pattern import Layer, SparsityPattern
 from anyformer.patterns.sizes import whole_number

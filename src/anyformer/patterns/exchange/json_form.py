@@ -8,10 +8,10 @@ from typing import Any, Final, cast
 import numpy as np
 
 from anyformer.errors import PatternError
-from anyformer.patterns.arrange import Arrangement
+from anyformer.patterns.arrangement import Arrangement
 from anyformer.patterns.catalogue import FAMILIES
-from anyformer.patterns.combinators import Causal, Intersection, Multihead, Sequential, Union
-from anyformer.patterns.family import PatternFamily
+from anyformer.patterns.families.combinators import Causal, Intersection, Multihead, Sequential, Union
+from anyformer.patterns.families.family import PatternFamily
 from anyformer.patterns.neighbours import Indices, Neighbours
 from anyformer.patterns.pattern import SparsityPattern
 

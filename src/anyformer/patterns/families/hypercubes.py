@@ -5,8 +5,8 @@ from typing import final
 
 import numpy as np
 
-from anyformer.patterns.arrange import sequential, union
-from anyformer.patterns.family import PatternFamily
+from anyformer.patterns.arrangement import sequential, union
+from anyformer.patterns.families.family import PatternFamily
 from anyformer.patterns.neighbours import Indices, Neighbours, from_pairs
 from anyformer.patterns.pattern import SparsityPattern, single
 from anyformer.patterns.sizes import length

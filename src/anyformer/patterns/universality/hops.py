@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from anyformer.patterns.arrays import csr
+from anyformer.patterns.exchange.arrays import csr
 from anyformer.patterns.pattern import SparsityPattern
 
 

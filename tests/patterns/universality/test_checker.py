@@ -21,13 +21,12 @@ from anyformer.patterns import (
     check_universality,
     from_edges,
     from_matrix,
-    solver,
-    universality,
 )
-from anyformer.patterns.witnesses import Infeasible, Narrow
+from anyformer.patterns.universality import checker, reach, solver
+from anyformer.patterns.universality.witnesses import Infeasible, Narrow
 from tests.patterns import naive
 from tests.patterns.samples import random_pattern, random_tree
-from tests.patterns.witnessing import check_witnesses
+from tests.patterns.universality.witnessing import check_witnesses
 
 
 def matrix(tokens, pairs, loops=True):
@@ -138,8 +137,8 @@ def test_no_time_and_too_many_connections_are_undecided(monkeypatch):
 
 
 def test_beyond_what_is_followed_exactly(monkeypatch):
-    monkeypatch.setattr(universality, "EXACT_TOKENS", 8)
-    monkeypatch.setattr(universality, "EXACT_TOKENS_WITHOUT_LOOPS", 8)
+    monkeypatch.setattr(checker, "EXACT_TOKENS", 8)
+    monkeypatch.setattr(checker, "EXACT_TOKENS_WITHOUT_LOOPS", 8)
     report = check_universality(Strided(), 9)
     assert (report.reach.answer, report.reach.hops, report.reach.at_most) == (Answer.HOLDS, None, 16)
     circle = from_edges([(k, (k + 1) % 9) for k in range(9)], 9)
@@ -166,8 +165,6 @@ def test_combined_families_keep_a_path_and_join_what_was_apart():
 
 @pytest.mark.parametrize("tokens", [65, 130])
 def test_s_over_several_chunks_of_sources_and_both_kinds_of_hop(tokens, monkeypatch):
-    from anyformer.patterns import reach
-
     rng = np.random.default_rng(tokens)
     patterns = [random_tree(rng, tokens), Strided().at(tokens), Ring().at(tokens)]
     patterns += [Sequential((DilatedWindow(1, 5), SlidingWindow(1), Full())).at(tokens)]

@@ -4,7 +4,7 @@ import enum
 from dataclasses import dataclass
 from typing import final
 
-from anyformer.patterns.witnesses import MissingLoop, PathWitness, ReachWitness
+from anyformer.patterns.universality.witnesses import MissingLoop, PathWitness, ReachWitness
 
 
 class Answer(enum.Enum):

@@ -8,12 +8,12 @@ from typing import final
 
 import numpy as np
 
-from anyformer.patterns.arrange import Arrangement, arranged, as_arrangement
-from anyformer.patterns.family import PatternFamily, in_order
+from anyformer.patterns.arrangement import Arrangement, arranged, as_arrangement
+from anyformer.patterns.families.family import PatternFamily, in_order
+from anyformer.patterns.families.windows import classes, window
 from anyformer.patterns.neighbours import Indices, from_pairs, united
 from anyformer.patterns.pattern import SparsityPattern, single
 from anyformer.patterns.sizes import about_root, length, require_room, whole_number
-from anyformer.patterns.windows import classes, window
 
 
 @final

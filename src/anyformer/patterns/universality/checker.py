@@ -23,19 +23,19 @@ report takes a layer as seeing what all its heads see. Paper B's layers have two
 import numpy as np
 
 from anyformer.errors import PatternError
-from anyformer.patterns.answers import Answer, Reach, Relay, SelfLoops, TokenPath
-from anyformer.patterns.connectivity import components, unreachable_pair
-from anyformer.patterns.description import in_short
-from anyformer.patterns.family import PatternFamily
-from anyformer.patterns.growth import growth
-from anyformer.patterns.paths import find_path
+from anyformer.patterns.exchange.json_form import in_short
+from anyformer.patterns.families.family import PatternFamily
 from anyformer.patterns.pattern import SparsityPattern
-from anyformer.patterns.powers import smallest_hops_by_powers
-from anyformer.patterns.reach import smallest_hops
-from anyformer.patterns.repair import repair_for_paper_b, repair_without_path
-from anyformer.patterns.report import Universality, UniversalityReport
 from anyformer.patterns.sizes import length
-from anyformer.patterns.witnesses import MissingLoop, NeverMeet, NeverTogether
+from anyformer.patterns.universality.conditions import Answer, Reach, Relay, SelfLoops, TokenPath
+from anyformer.patterns.universality.connectivity import components, unreachable_pair
+from anyformer.patterns.universality.growth import growth
+from anyformer.patterns.universality.matrix_powers import smallest_hops_by_powers
+from anyformer.patterns.universality.paths import find_path
+from anyformer.patterns.universality.reach import smallest_hops
+from anyformer.patterns.universality.repair import repair_for_paper_b, repair_without_path
+from anyformer.patterns.universality.report import Universality, UniversalityReport
+from anyformer.patterns.universality.witnesses import MissingLoop, NeverMeet, NeverTogether
 
 EXACT_TOKENS = 4096  # all pairs of tokens are followed up to here; beyond, only that s is finite
 EXACT_TOKENS_WITHOUT_LOOPS = 512  # powers of dense matrices

@@ -5,10 +5,10 @@ import enum
 from dataclasses import dataclass
 from typing import Any, final
 
-from anyformer.patterns.answers import Reach, Relay, SelfLoops, TokenPath
-from anyformer.patterns.growth import Growth
-from anyformer.patterns.repair import Repair
-from anyformer.patterns.witnesses import NeverMeet
+from anyformer.patterns.universality.conditions import Reach, Relay, SelfLoops, TokenPath
+from anyformer.patterns.universality.growth import Growth
+from anyformer.patterns.universality.repair import Repair
+from anyformer.patterns.universality.witnesses import NeverMeet
 
 
 class Universality(enum.Enum):
