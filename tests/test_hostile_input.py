@@ -421,7 +421,7 @@ def test_a_corpus_whose_name_is_not_unicode(training, tmp_path):
 
 @pytest.mark.parametrize("sizes", [{"width": 2**20}, {"width": 2**30}, {"vocabulary": 2**31, "width": 2**12}])
 def test_a_model_that_no_memory_holds(training, sizes):
-    from anyformer.training.pretrain import fresh
+    from anyformer.training.tasks.pretrain import fresh
 
     recipe = training.Recipe().changed(architecture={"heads": 1, "layers": 2, **sizes})
     with bounded(), pytest.raises(AnyformerError, match="a model must fit into memory"):

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from anyformer.training import seeds
+from anyformer.training.run import seeds
 
 AT_ONCE = 64
 """How many examples are evaluated at a time."""

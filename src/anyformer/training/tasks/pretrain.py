@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 
 from anyformer.errors import TrainingError
 from anyformer.replacing import replacing_folder
-from anyformer.training import seeds
 from anyformer.training.data.corpus import Corpus
 from anyformer.training.data.tokens import Origin, TokenFile, open_tokens, split_tokens, write_tokens
 from anyformer.training.data.vocabulary import load_tokenizer, train_tokenizer
-from anyformer.training.folder import RunFolder
-from anyformer.training.initialization import initialize
-from anyformer.training.loop import Watch, finish, require_fair_shares, run_in, train
-from anyformer.training.processes import processes
-from anyformer.training.recipe import Recipe
-from anyformer.training.windows import Marks, MaskedWords
-from anyformer.training.writing import writing
+from anyformer.training.run import seeds
+from anyformer.training.run.folder import RunFolder
+from anyformer.training.run.loop import Watch, finish, require_fair_shares, run_in, train
+from anyformer.training.run.processes import processes
+from anyformer.training.run.recipe import Recipe
+from anyformer.training.run.writing import writing
+from anyformer.training.tasks.initialization import initialize
+from anyformer.training.tasks.masked_words import Marks, MaskedWords
 
 if TYPE_CHECKING:
     from anyformer.mixers.bert import MixerBertForMaskedLM, MixerBertForPreTraining

@@ -6,8 +6,8 @@ import pytest
 
 from anyformer.errors import TrainingError
 from anyformer.training import RunFolder
-from anyformer.training.folder import Held
-from anyformer.training.metrics import Metrics
+from anyformer.training.run.folder import Held
+from anyformer.training.run.metrics import Metrics
 
 
 def test_a_run_goes_on_as_it_began(tmp_path):

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 pytest.importorskip("transformers", reason="tokenizers need transformers: pip install anyformer[bert]")
 
 from anyformer.errors import TrainingError
-from anyformer.training.data.answers import best_answers, score_answers
 from anyformer.training.data.hold_out import held_out
 from anyformer.training.data.questions import Question, read_questions, split_questions
-from anyformer.training.data.spans import features
 from anyformer.training.data.vocabulary import load_tokenizer
+from anyformer.training.tasks.answer_scores import best_answers, score_answers
+from anyformer.training.tasks.spans import features
 from tests.training.data.samples import DATA, needs_data, pack, tokenizer_of
 
 CONTEXT = "In May the red Fox ran from Berlin to Ulm, and the old dog (Rex) slept until June in a small house of stone."
@@ -119,7 +119,7 @@ def test_answers_are_where_windows_say(tokenizer, length, stride):
 
 
 def test_questions_keep_their_places_over_batches(tokenizer, monkeypatch):
-    monkeypatch.setattr("anyformer.training.data.spans._QUESTIONS_AT_ONCE", 2)
+    monkeypatch.setattr("anyformer.training.tasks.spans._QUESTIONS_AT_ONCE", 2)
     assert [window.question for window in features(QUESTIONS, tokenizer, 100, 16)] == [0, 1, 2]
 
 

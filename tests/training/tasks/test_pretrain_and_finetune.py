@@ -20,8 +20,8 @@ from transformers import (
 from anyformer.errors import MixerError, TrainingError
 from anyformer.mixers import Attention
 from anyformer.training import Pairs, Question, RunFolder, Schedule, SyntheticLanguage, finetune, prepare, pretrain
-from anyformer.training.data.spans import features
-from anyformer.training.examples import padded, rows_of_step
+from anyformer.training.tasks.examples import padded, rows_of_step
+from anyformer.training.tasks.spans import features
 from tests.training.small import recipe, text
 
 SENTENCES = ("the dog sleeps", "a cat runs home", "birds sing", "no one reads the long letter today")

@@ -7,12 +7,12 @@ from typing import final
 import torch
 from torch import nn
 
-from anyformer.training.data.answers import best_answers, score_answers
 from anyformer.training.data.questions import Question
-from anyformer.training.data.spans import Feature
-from anyformer.training.examples import outputs_of, padded, rows_of_step
-from anyformer.training.loop import Batch, Task
-from anyformer.training.recipe import Schedule
+from anyformer.training.run.loop import Batch, Task
+from anyformer.training.run.recipe import Schedule
+from anyformer.training.tasks.answer_scores import best_answers, score_answers
+from anyformer.training.tasks.examples import outputs_of, padded, rows_of_step
+from anyformer.training.tasks.spans import Feature
 
 
 @final

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from anyformer.errors import TrainingError
-from anyformer.training.data.lexicon import BUT, CALLED, NAMED, PRONOUNS, WHO, lexicon
+from anyformer.training.data.synthetic.lexicon import BUT, CALLED, NAMED, PRONOUNS, WHO, lexicon
 
 
 @dataclass(frozen=True)

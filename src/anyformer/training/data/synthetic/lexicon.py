@@ -9,7 +9,7 @@ from functools import cache
 from itertools import accumulate, product
 from typing import Final
 
-from anyformer.training.data.draws import Draws
+from anyformer.training.data.synthetic.draws import Draws
 
 KINDS: Final = 4
 STOP, AND, BUT, WHO, NAMED, CALLED = ".", "ed", "mas", "ke", "vel", "sul"

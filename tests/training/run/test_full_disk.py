@@ -8,10 +8,10 @@ import pytest
 
 pytest.importorskip("accelerate", reason="training needs more: pip install anyformer[train]")
 
-import anyformer.training.checkpoints as checkpoints
+import anyformer.training.run.checkpoints as checkpoints
 from anyformer.errors import TrainingError
 from anyformer.training import pretrain
-from anyformer.training.folder import RunFolder
+from anyformer.training.run.folder import RunFolder
 from tests.training.small import recipe, text
 
 # A file may not grow above a limit, as on a disk that is full, and as there Python and the libraries get an error.

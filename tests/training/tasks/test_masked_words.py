@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from anyformer.errors import TrainingError
 from anyformer.training import Schedule, Text
-from anyformer.training.windows import IGNORED, Marks, MaskedWords
+from anyformer.training.tasks.masked_words import IGNORED, Marks, MaskedWords
 
 PAD, UNKNOWN, START, END, MASK = range(5)
 MARKS = Marks(start=START, end=END, mask=MASK, vocabulary=300, special=(PAD, UNKNOWN, START, END, MASK))

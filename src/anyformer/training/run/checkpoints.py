@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from anyformer import strict_json
 from anyformer.errors import TrainingError
 from anyformer.replacing import replacing_folder
-from anyformer.training.writing import writing
+from anyformer.training.run.writing import writing
 
 ADAM = ("step", "exp_avg", "exp_avg_sq")
 """What Adam remembers of a parameter."""

@@ -8,9 +8,9 @@ import torch
 from torch import nn
 
 from anyformer.training.data.pairs import Pairs
-from anyformer.training.examples import outputs_of, padded, rows_of_step
-from anyformer.training.loop import Batch, Task
-from anyformer.training.recipe import Schedule
+from anyformer.training.run.loop import Batch, Task
+from anyformer.training.run.recipe import Schedule
+from anyformer.training.tasks.examples import outputs_of, padded, rows_of_step
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from anyformer.errors import TrainingError
 from anyformer.training.data.questions import Question
-from anyformer.training.data.spans import Feature
+from anyformer.training.tasks.spans import Feature
 
 _NO_PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
 

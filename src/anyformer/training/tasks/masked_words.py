@@ -11,11 +11,11 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from anyformer.mixers.bert.language import IGNORED
-from anyformer.training import seeds
 from anyformer.training.data.tokens import require_sequences
-from anyformer.training.examples import AT_ONCE
-from anyformer.training.loop import Batch, Task
-from anyformer.training.recipe import Schedule, Text
+from anyformer.training.run import seeds
+from anyformer.training.run.loop import Batch, Task
+from anyformer.training.run.recipe import Schedule, Text
+from anyformer.training.tasks.examples import AT_ONCE
 
 EVALUATED = 16
 """How many batches are evaluated, always the same ones."""

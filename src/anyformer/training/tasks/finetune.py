@@ -10,17 +10,17 @@ from typing import Any
 import torch
 
 from anyformer.errors import TrainingError
-from anyformer.training import seeds
-from anyformer.training.answers import Answers
-from anyformer.training.classes import Classes, encode_pairs
 from anyformer.training.data.pairs import Pairs
 from anyformer.training.data.questions import Question
 from anyformer.training.data.saved_folders import SavedModel, in_a_line, quiet, read_saved_model
-from anyformer.training.data.spans import features
 from anyformer.training.data.vocabulary import load_tokenizer
-from anyformer.training.folder import RunFolder
-from anyformer.training.loop import Watch, finish, require_fair_shares, run_in, train
-from anyformer.training.recipe import Schedule, longest_sequence
+from anyformer.training.run import seeds
+from anyformer.training.run.folder import RunFolder
+from anyformer.training.run.loop import Watch, finish, require_fair_shares, run_in, train
+from anyformer.training.run.recipe import Schedule, longest_sequence
+from anyformer.training.tasks.answers import Answers
+from anyformer.training.tasks.classes import Classes, encode_pairs
+from anyformer.training.tasks.spans import features
 
 Examples = Pairs | tuple[Question, ...]
 """What can be learned from: `read_pairs` and `read_questions` give it."""

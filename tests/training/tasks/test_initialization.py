@@ -5,7 +5,7 @@ import torch
 
 from anyformer.mixers import Attention, Average, Bilinear, MixerBertForMaskedLM
 from anyformer.training import Architecture
-from anyformer.training.initialization import initialize, neighbour
+from anyformer.training.tasks.initialization import initialize, neighbour
 
 
 def test_near_positions_are_alike_and_words_hardly_disturb_them():

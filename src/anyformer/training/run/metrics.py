@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import IO, Any, Self
 
-from anyformer.training.folder import RunFolder
+from anyformer.training.run.folder import RunFolder
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 from anyformer.errors import MixerError, TrainingError
 from anyformer.mixers.catalogue import CATALOGUE, from_json
 from anyformer.mixers.mixer import Mixer
-from anyformer.training.recipe import Architecture, Recipe, Schedule, Text
+from anyformer.training.run.recipe import Architecture, Recipe, Schedule, Text
 
 TABLES = {"architecture": Architecture, "text": Text, "schedule": Schedule}
 

@@ -11,7 +11,7 @@ from anyformer.mixers.attention import Attention
 from anyformer.mixers.bilinear import Bilinear
 from anyformer.mixers.catalogue import to_json
 from anyformer.mixers.mixer import NORMS, Mixer
-from anyformer.training.ranges import a_share, at_least_one
+from anyformer.training.run.ranges import a_share, at_least_one
 
 if TYPE_CHECKING:
     from anyformer.mixers.bert import MixerBertConfig

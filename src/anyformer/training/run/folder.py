@@ -22,7 +22,7 @@ from anyformer import strict_json
 from anyformer.errors import TrainingError
 from anyformer.replacing import replacing, replacing_folder
 from anyformer.training.data.saved_folders import quiet
-from anyformer.training.writing import writing
+from anyformer.training.run.writing import writing
 
 
 class Held(TrainingError):

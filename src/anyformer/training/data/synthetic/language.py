@@ -25,8 +25,8 @@ from typing import Final, final
 
 from anyformer.errors import TrainingError
 from anyformer.training.data.corpus import Corpus
-from anyformer.training.data.draws import Draws
-from anyformer.training.data.lexicon import (
+from anyformer.training.data.synthetic.draws import Draws
+from anyformer.training.data.synthetic.lexicon import (
     AND,
     ARTICLES,
     BUT,

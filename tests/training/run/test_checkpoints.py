@@ -8,7 +8,7 @@ from safetensors.torch import load_file, save_file
 
 from anyformer.errors import TrainingError
 from anyformer.mixers import MixerBertForMaskedLM
-from anyformer.training.checkpoints import Progress, restore_newest, save_checkpoint
+from anyformer.training.run.checkpoints import Progress, restore_newest, save_checkpoint
 from tests.training.small import recipe
 
 

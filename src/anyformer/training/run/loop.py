@@ -18,13 +18,13 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 
 from anyformer.errors import TrainingError
-from anyformer.training import seeds
-from anyformer.training.checkpoints import Progress, restore_newest, save_checkpoint
-from anyformer.training.folder import RunFolder
-from anyformer.training.metrics import Metrics
-from anyformer.training.processes import accelerator as new_accelerator
-from anyformer.training.processes import processes
-from anyformer.training.recipe import Schedule
+from anyformer.training.run import seeds
+from anyformer.training.run.checkpoints import Progress, restore_newest, save_checkpoint
+from anyformer.training.run.folder import RunFolder
+from anyformer.training.run.metrics import Metrics
+from anyformer.training.run.processes import accelerator as new_accelerator
+from anyformer.training.run.processes import processes
+from anyformer.training.run.recipe import Schedule
 
 Batch = dict[str, Tensor]
 Watch = Callable[[Mapping[str, Any]], None]
