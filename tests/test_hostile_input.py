@@ -24,7 +24,7 @@ from anyformer.cli.sequences import read_sequences
 from anyformer.errors import AnyformerError, ModelFileError, PatternError, TargetError
 from anyformer.exports import load_folder
 from anyformer.patterns import CATALOGUE, Ring, SlidingWindow, SparsityPattern, Union, named, parse
-from anyformer.patterns.description import from_json, in_short, to_json
+from anyformer.patterns.exchange.json_form import from_json, in_short, to_json
 from anyformer.targets import mean_scale
 from anyformer.targets.domains import CompactSupport, domain_from_json
 from anyformer.targets.moduli import Lipschitz, Tightest, modulus_from_json, same_coordinate
@@ -421,7 +421,7 @@ def test_a_corpus_whose_name_is_not_unicode(training, tmp_path):
 
 @pytest.mark.parametrize("sizes", [{"width": 2**20}, {"width": 2**30}, {"vocabulary": 2**31, "width": 2**12}])
 def test_a_model_that_no_memory_holds(training, sizes):
-    from anyformer.training.pretrain import fresh
+    from anyformer.training.tasks.pretrain import fresh
 
     recipe = training.Recipe().changed(architecture={"heads": 1, "layers": 2, **sizes})
     with bounded(), pytest.raises(AnyformerError, match="a model must fit into memory"):

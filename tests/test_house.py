@@ -32,6 +32,14 @@ SPINE = [
     "reports",
     "cli",
 ]
+# The same within a folder that has sub-folders.
+WITHIN = {
+    "patterns": [
+        *("sizes", "neighbours", "pattern", "arrangement"),
+        *("families", "catalogue", "exchange", "universality", "battery", "drawing"),
+    ],
+    "training": ["data", "run", "tasks", "reproduction"],
+}
 HEAVY = (
     "torch",
     "ortools",
@@ -48,8 +56,8 @@ HEAVY = (
 )
 
 
-def imported_parts(source: str) -> set[str]:
-    """Top-level parts of the package that a source file imports, wherever the import stands."""
+def imported_parts(source: str, package: str = "anyformer") -> set[str]:
+    """What a source file imports directly below a package, wherever the import stands."""
     found = set()
     for node in ast.walk(ast.parse(source)):
         names = []
@@ -57,12 +65,21 @@ def imported_parts(source: str) -> set[str]:
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        found |= {name.split(".")[1] for name in names if name.startswith("anyformer.")}
-    return found & set(SPINE)
+        below = [name.removeprefix(f"{package}.") for name in names if name.startswith(f"{package}.")]
+        found |= {name.split(".")[0] for name in below}
+    return found
 
 
-def upward_imports(part: str, source: str) -> set[str]:
-    return {other for other in imported_parts(source) if SPINE.index(other) > SPINE.index(part)}
+def upward_imports(part: str, source: str, folder: str | None = None) -> set[str]:
+    """Parts of the package, or of one of its folders, that come after this one and are imported by it."""
+    order, package = (SPINE, "anyformer") if folder is None else (WITHIN[folder], f"anyformer.{folder}")
+    return imported_parts(source, package) & set(order[order.index(part) + 1 :])
+
+
+def parts_of(place: Path) -> set[str]:
+    """The files and sub-folders of a folder, as they are imported."""
+    found = {path.relative_to(place).parts[0].removesuffix(".py") for path in place.rglob("*.py")}
+    return found - {"__init__"}
 
 
 def test_folders_import_only_from_earlier_ones():
@@ -73,9 +90,22 @@ def test_folders_import_only_from_earlier_ones():
         assert not upward_imports(part, path.read_text()), path.name
 
 
+@pytest.mark.parametrize("folder", WITHIN)
+def test_sub_folders_import_only_from_earlier_ones(folder):
+    assert parts_of(PACKAGE / folder) == set(WITHIN[folder])
+    for path in (PACKAGE / folder).rglob("*.py"):
+        part = path.relative_to(PACKAGE / folder).parts[0].removesuffix(".py")
+        if part == "__init__":
+            continue
+        assert not upward_imports(part, path.read_text(), folder), path
+
+
 def test_this_test_can_fail():
     assert upward_imports("certificates", "def f():\n    from anyformer.construction import plan\n") == {"construction"}
     assert upward_imports("networks", "import anyformer.targets.target") == {"targets"}
+    source = "from anyformer.patterns import universality\nfrom anyformer.patterns.exchange.arrays import csr\n"
+    assert upward_imports("families", source, "patterns") == {"exchange", "universality"}
+    assert upward_imports("universality", source, "patterns") == set()
 
 
 def test_the_checker_shares_no_code_with_the_builder():

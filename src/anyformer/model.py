@@ -24,7 +24,7 @@ from anyformer.networks.activations import Array
 from anyformer.networks.digest import digest
 from anyformer.networks.network import Network
 from anyformer.networks.probability_maps import Weighting
-from anyformer.patterns.description import in_short
+from anyformer.patterns.exchange.json_form import in_short
 from anyformer.runtime.run import run
 from anyformer.targets.target import Target
 

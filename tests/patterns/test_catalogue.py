@@ -17,7 +17,7 @@ from anyformer.patterns import (
     parse,
 )
 from tests.patterns import naive
-from tests.patterns.witnessing import check_witnesses
+from tests.patterns.universality.witnessing import check_witnesses
 
 LENGTHS = (4, 16, 64, 256)
 REFUTED = {"dilated-window", "block-local", *(name for name in CATALOGUE if name.startswith("causal"))}

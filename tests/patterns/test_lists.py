@@ -28,7 +28,7 @@ from anyformer.patterns import (
     reached,
     union,
 )
-from anyformer.patterns.cubes import gray_path
+from anyformer.patterns.families.hypercubes import gray_path
 from tests.patterns import naive
 from tests.patterns.samples import random_pattern
 
@@ -168,7 +168,7 @@ def test_hops_are_the_papers_sets():
     pattern = random_pattern(np.random.default_rng(4), 9, 3, loops=False)
     layers = naive.layers_of(pattern)
     first = first_hops(pattern, 12)
-    from tests.patterns.witnessing import after
+    from tests.patterns.universality.witnessing import after
 
     for hop, seen in zip(range(1, 13), reached(pattern), strict=False):
         assert [set(np.flatnonzero(row)) for row in seen] == after(layers, hop)

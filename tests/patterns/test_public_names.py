@@ -8,7 +8,7 @@ import pytest
 
 from anyformer import patterns
 
-MODULES = [module.name for module in pkgutil.iter_modules(patterns.__path__, "anyformer.patterns.")]
+MODULES = [module.name for module in pkgutil.walk_packages(patterns.__path__, "anyformer.patterns.")]
 
 
 def test_every_public_name_exists_and_is_documented():

@@ -17,7 +17,7 @@ from anyformer.cli.workforce import Dask, Workers
 from anyformer.construction.limits import MAX_LAYERS
 from anyformer.construction.select import AUTO, METHODS
 from anyformer.networks.probability_maps import MAPS, Entmax, Weighting
-from anyformer.patterns.family import PatternFamily
+from anyformer.patterns.families.family import PatternFamily
 from anyformer.targets import (
     CATALOGUE,
     Box,

@@ -11,7 +11,7 @@ from anyformer.cli.watching import a_run, training_bar
 
 if TYPE_CHECKING:
     from anyformer.training import RunFolder
-    from anyformer.training.finetune import Examples
+    from anyformer.training.tasks.finetune import Examples
 
 Output = Annotated[
     Path, typer.Option("--output", "-o", help="The run's folder; started again with the same options, a run goes on.")
@@ -97,8 +97,8 @@ def finetune(
         raise UsageError("exactly one of --pairs and --questions must be given: what to learn.")
     with a_run():
         from anyformer import training
-        from anyformer.training.finetune import TUNING
-        from anyformer.training.recipe import changed
+        from anyformer.training.run.recipe import changed
+        from anyformer.training.tasks.finetune import TUNING
 
         examples, unseen = _examples(pairs, questions, held_out)
         schedule = changed(TUNING, batch=batch, at_once=at_once, learning_rate=learning_rate, seed=seed)

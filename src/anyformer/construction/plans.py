@@ -7,7 +7,7 @@ from anyformer.construction.lattice import Lattice
 from anyformer.construction.value_runs import Runs
 from anyformer.networks.layers import BlockShape
 from anyformer.networks.probability_maps import Softmax, Weighting
-from anyformer.patterns.family import PatternFamily
+from anyformer.patterns.families.family import PatternFamily
 from anyformer.patterns.pattern import SparsityPattern
 from anyformer.targets.target import Target
 

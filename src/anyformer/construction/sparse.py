@@ -6,10 +6,10 @@ from functools import lru_cache
 from anyformer.construction.lattice import Lattice
 from anyformer.construction.limits import Limits, Pattern
 from anyformer.errors import PlanError
-from anyformer.patterns.family import PatternFamily
+from anyformer.patterns.families.family import PatternFamily
 from anyformer.patterns.pattern import SparsityPattern
-from anyformer.patterns.report import UniversalityReport
-from anyformer.patterns.universality import check_universality
+from anyformer.patterns.universality.checker import check_universality
+from anyformer.patterns.universality.report import UniversalityReport
 from anyformer.targets.domains import CompactSupport
 from anyformer.targets.target import Symmetry, Target
 

@@ -14,8 +14,8 @@ from anyformer.errors import ModelFileError, PatternError
 from anyformer.networks.layers import AttentionStage, FeedForwardStage, Stage
 from anyformer.networks.network import Network
 from anyformer.networks.probability_maps import MAPS, Entmax, Softmax, Weighting
-from anyformer.patterns.description import from_json as pattern_from_json
-from anyformer.patterns.description import to_json as pattern_to_json
+from anyformer.patterns.exchange.json_form import from_json as pattern_from_json
+from anyformer.patterns.exchange.json_form import to_json as pattern_to_json
 from anyformer.patterns.pattern import SparsityPattern
 from anyformer.targets.sizes import MAX_ENTRIES
 

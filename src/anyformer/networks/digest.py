@@ -6,7 +6,7 @@ import json
 from anyformer.networks.layers import AttentionStage, weights
 from anyformer.networks.network import Network
 from anyformer.networks.probability_maps import Softmax
-from anyformer.patterns.description import to_json
+from anyformer.patterns.exchange.json_form import to_json
 
 
 def digest(network: Network) -> str:

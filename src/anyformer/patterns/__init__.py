@@ -6,29 +6,29 @@
 """
 
 from anyformer.errors import PatternError
-from anyformer.patterns.answers import Answer, Reach, Relay, SelfLoops, TokenPath
-from anyformer.patterns.arrange import Arrangement, intersection, multihead, sequential, union
-from anyformer.patterns.arrays import from_arrays, to_arrays, to_csr, to_dense, to_edges
+from anyformer.patterns.arrangement import Arrangement, intersection, multihead, sequential, union
 from anyformer.patterns.battery import check_pattern
 from anyformer.patterns.catalogue import CATALOGUE, descriptions, named, parse
-from anyformer.patterns.combinators import Causal, Intersection, Multihead, Sequential, Union, causal
-from anyformer.patterns.cubes import Butterfly, Hypercube
-from anyformer.patterns.custom import from_edges, from_mask_mod, from_matrix, from_networkx
-from anyformer.patterns.description import from_json, in_short, to_json
 from anyformer.patterns.drawing import draw
-from anyformer.patterns.factorised import Axial, Fixed, Strided
-from anyformer.patterns.family import PatternFamily
-from anyformer.patterns.flex import block_mask, mask_mod
-from anyformer.patterns.growth import Growth
-from anyformer.patterns.hops import first_hops, reached
+from anyformer.patterns.exchange.adjacency import from_edges, from_mask_mod, from_matrix, from_networkx
+from anyformer.patterns.exchange.arrays import from_arrays, to_arrays, to_csr, to_dense, to_edges
+from anyformer.patterns.exchange.flex_attention import block_mask, mask_mod
+from anyformer.patterns.exchange.json_form import from_json, in_short, to_json
+from anyformer.patterns.families.combinators import Causal, Intersection, Multihead, Sequential, Union, causal
+from anyformer.patterns.families.factorised import Axial, Fixed, Strided
+from anyformer.patterns.families.family import PatternFamily
+from anyformer.patterns.families.global_tokens import BigBird, Longformer, PlainStar, Star
+from anyformer.patterns.families.hypercubes import Butterfly, Hypercube
+from anyformer.patterns.families.random_keys import Random
+from anyformer.patterns.families.windows import BlockLocal, DilatedWindow, Full, Ring, SlidingWindow
 from anyformer.patterns.neighbours import Neighbours, from_pairs
 from anyformer.patterns.pattern import SparsityPattern, single
-from anyformer.patterns.random_keys import Random
-from anyformer.patterns.relays import BigBird, Longformer, PlainStar, Star
-from anyformer.patterns.repair import Repair
-from anyformer.patterns.report import Universality, UniversalityReport
-from anyformer.patterns.universality import check_universality
-from anyformer.patterns.windows import BlockLocal, DilatedWindow, Full, Ring, SlidingWindow
+from anyformer.patterns.universality.checker import check_universality
+from anyformer.patterns.universality.conditions import Answer, Reach, Relay, SelfLoops, TokenPath
+from anyformer.patterns.universality.growth import Growth
+from anyformer.patterns.universality.hops import first_hops, reached
+from anyformer.patterns.universality.repair import Repair
+from anyformer.patterns.universality.report import Universality, UniversalityReport
 
 __all__ = [
     "CATALOGUE",

@@ -5,15 +5,15 @@ from collections.abc import Iterable
 import numpy as np
 
 from anyformer.errors import PatternError
-from anyformer.patterns import arrange
-from anyformer.patterns.arrays import from_arrays, to_arrays, to_csr, to_dense, to_edges
-from anyformer.patterns.custom import from_matrix
-from anyformer.patterns.description import KINDS, from_json, to_json
-from anyformer.patterns.family import PatternFamily
+from anyformer.patterns import arrangement
+from anyformer.patterns.exchange.adjacency import from_matrix
+from anyformer.patterns.exchange.arrays import from_arrays, to_arrays, to_csr, to_dense, to_edges
+from anyformer.patterns.exchange.json_form import KINDS, from_json, to_json
+from anyformer.patterns.families.family import PatternFamily
+from anyformer.patterns.families.windows import Full
 from anyformer.patterns.neighbours import Neighbours
-from anyformer.patterns.paths import is_path
 from anyformer.patterns.pattern import SparsityPattern
-from anyformer.patterns.windows import Full
+from anyformer.patterns.universality.paths import is_path
 
 
 def check_pattern(pattern: PatternFamily | SparsityPattern, lengths: Iterable[int] = range(1, 21)) -> None:
@@ -90,10 +90,10 @@ def _check_exports(name: str, pattern: SparsityPattern) -> None:
 
 def _check_laws(name: str, pattern: SparsityPattern) -> None:
     full = Full().at(pattern.tokens)
-    _check_same(name, "its union with itself", arrange.union([pattern, pattern]), pattern)
-    _check_same(name, "its intersection with itself", arrange.intersection([pattern, pattern]), pattern)
-    _check_same(name, "its intersection with full", arrange.intersection([pattern, full]), pattern)
-    everything = arrange.union([pattern, full])
+    _check_same(name, "its union with itself", arrangement.union([pattern, pattern]), pattern)
+    _check_same(name, "its intersection with itself", arrangement.intersection([pattern, pattern]), pattern)
+    _check_same(name, "its intersection with full", arrangement.intersection([pattern, full]), pattern)
+    everything = arrangement.union([pattern, full])
     if any(neighbours != full.union for neighbours in everything.lists()):
         raise PatternError(f"{name} united with full must be full; got {everything!r}.")
 

@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from anyformer import strict_json
 from anyformer.errors import PatternError
-from anyformer.patterns.combinators import Causal
-from anyformer.patterns.cubes import Butterfly, Hypercube
-from anyformer.patterns.factorised import Axial, Fixed, Strided
-from anyformer.patterns.family import PatternFamily
-from anyformer.patterns.random_keys import Random
-from anyformer.patterns.relays import BigBird, Longformer, PlainStar, Star
-from anyformer.patterns.windows import BlockLocal, DilatedWindow, Full, Ring, SlidingWindow
+from anyformer.patterns.families.combinators import Causal
+from anyformer.patterns.families.factorised import Axial, Fixed, Strided
+from anyformer.patterns.families.family import PatternFamily
+from anyformer.patterns.families.global_tokens import BigBird, Longformer, PlainStar, Star
+from anyformer.patterns.families.hypercubes import Butterfly, Hypercube
+from anyformer.patterns.families.random_keys import Random
+from anyformer.patterns.families.windows import BlockLocal, DilatedWindow, Full, Ring, SlidingWindow
 
 FAMILIES: Final[Mapping[str, type[PatternFamily]]] = MappingProxyType(
     {

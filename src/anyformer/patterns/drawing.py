@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from anyformer.errors import PatternError
-from anyformer.patterns.answers import TokenPath
-from anyformer.patterns.family import PatternFamily
-from anyformer.patterns.hops import first_hops
+from anyformer.patterns.families.family import PatternFamily
 from anyformer.patterns.neighbours import Neighbours
 from anyformer.patterns.pattern import SparsityPattern
-from anyformer.patterns.universality import check_universality
+from anyformer.patterns.universality.checker import check_universality
+from anyformer.patterns.universality.conditions import TokenPath
+from anyformer.patterns.universality.hops import first_hops
 from anyformer.pictures import SUFFIXES, require_matplotlib, save_picture
 
 MOST_TOKENS = 256

@@ -5,7 +5,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 
 from anyformer.patterns.catalogue import descriptions
-from anyformer.patterns.report import UniversalityReport
+from anyformer.patterns.universality.report import UniversalityReport
 from anyformer.reports.terminal import count, facts, heading, paragraph, table
 
 

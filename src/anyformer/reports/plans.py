@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 
 from anyformer.construction.plans import Plan
 from anyformer.construction.sparse import pattern_at
-from anyformer.patterns.description import in_short
+from anyformer.patterns.exchange.json_form import in_short
 from anyformer.reports.stages import KINDS, purpose
 from anyformer.reports.terminal import count, duration, error_size, facts, heading, number, size, table
 

@@ -13,9 +13,9 @@ from rich.console import Group, RenderableType
 
 from anyformer.pictures import require_matplotlib, save_picture
 from anyformer.reports.terminal import narrow_table, paragraph
-from anyformer.training.folder import RunFolder, write_text
-from anyformer.training.pretrain import Prepared
 from anyformer.training.reproduction import Budget, Run, Task, runs_of, step_times
+from anyformer.training.run.folder import RunFolder, write_text
+from anyformer.training.tasks.pretrain import Prepared
 
 PAPER = {
     "average": ("88.3M", 28.0, 66.0),

@@ -5,7 +5,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 
 from anyformer.reports.terminal import count, duration, facts, heading
-from anyformer.training.folder import RunFolder
+from anyformer.training.run.folder import RunFolder
 
 
 def run_data(folder: RunFolder) -> dict[str, Any]:

@@ -6,15 +6,15 @@ Needs `pip install anyformer[train]`.
 from anyformer.errors import TrainingError
 from anyformer.training.data.corpora import open_corpus
 from anyformer.training.data.corpus import Corpus
-from anyformer.training.data.language import SyntheticLanguage
 from anyformer.training.data.pairs import Pairs, join_pairs, read_all_pairs, read_pairs, split_pairs
 from anyformer.training.data.questions import Question, read_questions, split_questions
+from anyformer.training.data.synthetic.language import SyntheticLanguage
 from anyformer.training.data.vocabulary import load_tokenizer, train_tokenizer
-from anyformer.training.finetune import finetune
-from anyformer.training.folder import RunFolder
-from anyformer.training.pretrain import Prepared, prepare, pretrain
-from anyformer.training.recipe import SIZES, Architecture, Recipe, Schedule, Text
-from anyformer.training.recipe_files import parse_mixers, read_recipe
+from anyformer.training.run.folder import RunFolder
+from anyformer.training.run.recipe import SIZES, Architecture, Recipe, Schedule, Text
+from anyformer.training.run.recipe_files import parse_mixers, read_recipe
+from anyformer.training.tasks.finetune import finetune
+from anyformer.training.tasks.pretrain import Prepared, prepare, pretrain
 
 __all__ = [
     "SIZES",

@@ -15,12 +15,12 @@ from anyformer.mixers import Attention, Average, Bilinear, Convolution, Mixer, h
 from anyformer.training.data.corpus import Corpus
 from anyformer.training.data.hold_out import TENTH
 from anyformer.training.data.pairs import Pairs, split_pairs
-from anyformer.training.finetune import TUNING, finetune
-from anyformer.training.folder import Held, RunFolder, require_only
-from anyformer.training.loop import Watch
-from anyformer.training.pretrain import Prepared, fresh, prepare, pretrain
-from anyformer.training.recipe import Architecture, Recipe, Schedule, Text
-from anyformer.training.windows import Marks, MaskedWords
+from anyformer.training.run.folder import Held, RunFolder, require_only
+from anyformer.training.run.loop import Watch
+from anyformer.training.run.recipe import Architecture, Recipe, Schedule, Text
+from anyformer.training.tasks.finetune import TUNING, finetune
+from anyformer.training.tasks.masked_words import Marks, MaskedWords
+from anyformer.training.tasks.pretrain import Prepared, fresh, prepare, pretrain
 
 Watching = Callable[[str, Schedule], contextlib.AbstractContextManager[Watch | None]]
 

@@ -12,7 +12,7 @@ import transformers
 
 from anyformer.errors import TrainingError
 from anyformer.training.data.corpora import open_corpus
-from anyformer.training.data.language import SyntheticLanguage
+from anyformer.training.data.synthetic.language import SyntheticLanguage
 from anyformer.training.data.vocabulary import SPECIALS, load_tokenizer, tokenizer_digest, train_tokenizer
 from tests.training.data.samples import DATA, LINES, Listed, first_lines, needs_data, pack, tokenizer_of
 
@@ -59,7 +59,7 @@ def test_rare_characters_leave_their_room_to_words():
 
 def test_training_gives_the_same_bytes_in_another_process(tmp_path):
     script = (
-        "import sys; from anyformer.training.data.language import SyntheticLanguage as Language;"
+        "import sys; from anyformer.training.data.synthetic.language import SyntheticLanguage as Language;"
         "from anyformer.training.data.vocabulary import train_tokenizer as train;"
         "train(Language(sentences=300), 150).save_pretrained(sys.argv[1])"
     )

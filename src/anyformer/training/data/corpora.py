@@ -10,9 +10,9 @@ from typing import Final, final
 from anyformer.errors import TrainingError
 from anyformer.training.data.corpus import Corpus
 from anyformer.training.data.hub import HubText
-from anyformer.training.data.language import SyntheticLanguage
 from anyformer.training.data.reading import existing, read_lines
 from anyformer.training.data.sources import allow_options, split_source
+from anyformer.training.data.synthetic.language import SyntheticLanguage
 
 __all__ = ["ALIASES", "Corpus", "HubText", "SyntheticLanguage", "TextFiles", "open_corpus"]
 

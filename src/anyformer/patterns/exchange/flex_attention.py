@@ -1,0 +1,119 @@
+"""A pattern for PyTorch's FlexAttention: its mask_mod and its BlockMask.
+
+Both are made from the connections, where FlexAttention's own `create_block_mask` tries all n² pairs. The mask finds a
+pair in two look-ups: the tile of 64 × 64 pairs it lies in, then its bit there. Only tiles in which somebody sees
+somebody are kept. (Bisection in the sorted keys takes less memory still, but its nested look-ups cannot be compiled.)
+"""
+
+import importlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyformer.errors import PatternError
+from anyformer.patterns.exchange.adjacency import MaskMod
+from anyformer.patterns.neighbours import Indices, Neighbours, each_once
+from anyformer.patterns.pattern import Layer, SparsityPattern
+from anyformer.patterns.sizes import whole_number
+
+_TILE = 64
+
+
+def mask_mod(pattern: SparsityPattern, layer: int = 0, device: str = "cpu") -> MaskMod:
+    """The layer as a FlexAttention `mask_mod(b, h, q_idx, kv_idx)`; head h uses list h mod their number.
+
+    Args:
+        pattern: of any length; pairs outside it must not be asked for.
+        layer: which layer of the network.
+        device: where the attention will run.
+
+    Returns:
+        A function of integer tensors. Memory: 512 bytes for each of the tiles, and 8 for each of the (n/64)² places.
+    """
+    torch = require_torch()
+    lists = pattern.layers[layer % pattern.period]
+    tiles, bits = (torch.from_numpy(part).to(device) for part in _tiles(lists))
+    heads = len(lists)
+
+    def mask(b: Any, h: Any, q_idx: Any, kv_idx: Any) -> Any:
+        """Whether this head lets the query see the key."""
+        tile = tiles[h % heads, q_idx // _TILE, kv_idx // _TILE]
+        return ((bits[tile, q_idx % _TILE, (kv_idx % _TILE) // 8] >> (kv_idx % 8)) & 1) == 1
+
+    return mask
+
+
+def block_mask(
+    pattern: SparsityPattern, layer: int = 0, heads: int | None = None, block_size: int = 128, device: str = "cpu"
+) -> Any:
+    """The layer as a FlexAttention BlockMask, counted from its connections.
+
+    Args:
+        pattern: of the length of the sequences.
+        layer: which layer of the network.
+        heads: how many the attention has; needed only if the layer has several lists.
+        block_size: tokens in a block, both ways.
+        device: where the attention will run.
+
+    Returns:
+        A `torch.nn.attention.flex_attention.BlockMask` for any batch size.
+    """
+    torch, block_size = require_torch(), whole_number("block_size", block_size, least=1)
+    lists = pattern.layers[layer % pattern.period]
+    heads = whole_number("heads", len(lists) if heads is None else heads, least=1)
+    if heads % len(lists):
+        raise PatternError(
+            f"heads must be a multiple of the {len(lists)} lists of layer {layer}; got {heads}."
+            " Give every list the same share of heads."
+        )
+    tables = [_blocks(one, block_size) for one in lists]
+    # One table serves all heads unless there are several lists.
+    shown = [tables[head % len(lists)] for head in range(heads if len(lists) > 1 else 1)]
+    parts = [torch.from_numpy(np.stack(part)[None]).to(device) for part in zip(*shown, strict=True)]
+    flex = importlib.import_module("torch.nn.attention.flex_attention")
+    return flex.BlockMask.from_kv_blocks(
+        *parts,
+        BLOCK_SIZE=block_size,
+        mask_mod=mask_mod(pattern, layer, device),
+        seq_lengths=(pattern.tokens, pattern.tokens),
+    )
+
+
+def require_torch() -> Any:
+    """PyTorch, or an ImportError with the command that installs it."""
+    try:
+        return importlib.import_module("torch")
+    except ImportError as missing:
+        raise ImportError(f"FlexAttention needs PyTorch ({missing}). Install it: pip install torch") from missing
+
+
+def _tiles(lists: Layer) -> tuple[Indices, NDArray[np.uint8]]:
+    """The number of the tile at every place, shape (lists, n/64, n/64), and the bits of each; tile 0 is empty."""
+    rows = -(-lists[0].tokens // _TILE)
+    places = [(one.queries() // _TILE) * rows + one.indices // _TILE + head * rows**2 for head, one in enumerate(lists)]
+    used = each_once(np.concatenate(places))
+    tiles = np.zeros(len(lists) * rows**2, dtype=np.int64)
+    tiles[used] = np.arange(1, len(used) + 1)
+    bits = np.zeros((len(used) + 1, _TILE, _TILE // 8), dtype=np.uint8)
+    for one, place in zip(lists, places, strict=True):
+        within, key = one.queries() % _TILE, one.indices % _TILE
+        np.bitwise_or.at(bits, (tiles[place], within, key // 8), (1 << key % 8).astype(np.uint8))
+    return tiles.reshape(len(lists), rows, rows), bits
+
+
+def _blocks(neighbours: Neighbours, size: int) -> tuple[Any, Any, Any, Any]:
+    """Counts and places of the blocks that are seen in part, then of those seen as a whole."""
+    rows = -(-neighbours.tokens // size)
+    codes = (neighbours.queries() // size) * rows + neighbours.indices // size
+    found, sizes = np.unique(codes, return_counts=True)
+    whole = sizes == size * size
+    return (*_table(found[~whole], rows), *_table(found[whole], rows))
+
+
+def _table(codes: Indices, rows: int) -> tuple[Any, Any]:
+    """How many blocks there are in every row, and which, the rest filled with blocks that are not read."""
+    dense = np.zeros((rows, rows), dtype=np.bool_)
+    dense[codes // rows, codes % rows] = True
+    places = np.argsort(~dense, axis=1, kind="stable")
+    return dense.sum(axis=1, dtype=np.int32), places.astype(np.int32)

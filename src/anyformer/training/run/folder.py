@@ -1,0 +1,171 @@
+"""The folder of a run: what it is a run of, who works on it, what was measured, and in the end the model.
+
+run.json          what decides the outcome; another run is refused in the same folder
+metrics.jsonl     one line for each thing measured
+tensorboard/      the same for TensorBoard
+checkpoints/      where it stands
+model/            the result, as Hugging Face keeps models; its presence says that the run is complete
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from anyformer import strict_json
+from anyformer.errors import TrainingError
+from anyformer.replacing import replacing, replacing_folder
+from anyformer.training.data.saved_folders import quiet
+from anyformer.training.run.writing import writing
+
+
+class Held(TrainingError):
+    """Somebody else works on the run."""
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """One run's place on disk."""
+
+    place: Path
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where checkpoints go."""
+        return self.place / "checkpoints"
+
+    @property
+    def metrics(self) -> Path:
+        """What was measured."""
+        return self.place / "metrics.jsonl"
+
+    @property
+    def model(self) -> Path:
+        """The result."""
+        return self.place / "model"
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the result is there."""
+        return self.said.is_file() and self.model.is_dir()
+
+    @property
+    def said(self) -> Path:
+        """What it is a run of."""
+        return self.place / "run.json"
+
+    def begin(self, identity: Mapping[str, Any]) -> None:
+        """Make the folder that of this run, or see that it is.
+
+        Raises:
+            TrainingError: if it belongs to another run, or to something else altogether.
+        """
+        self.require_free()
+        if self.said.is_file():
+            _same(self.said, strict_json.loads(json.dumps(identity)))
+            return
+        self.place.mkdir(parents=True, exist_ok=True)
+        write_text(self.said, json.dumps(identity, indent=2) + "\n")
+
+    def require_free(self) -> None:
+        """Refuse a place that has something else in it than a run."""
+        if not self.said.is_file():
+            require_only(self.place, {"lock", "text"})
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """While this process works on the run. A killed process holds nothing.
+
+        Raises:
+            Held: if another process does.
+        """
+        self.place.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(self.place / "lock")
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            raise Held(f"a run must be worked on by one start at a time; {self.place} is. Wait for it.") from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def finish(self, model: Any, tokenizer: Any) -> None:
+        """Write the model, in one step."""
+        with writing("the model", self.model), quiet(), replacing_folder(self.model) as part:
+            model.save_pretrained(part)
+            tokenizer.save_pretrained(part)
+        shutil.rmtree(self.checkpoints, ignore_errors=True)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """What was measured; a last line that a killed process did not finish is left out."""
+        if not self.metrics.is_file():
+            return []
+        try:
+            lines = self.metrics.read_text("utf-8").split("\n")[:-1]
+            return [_row(strict_json.loads(line)) for line in lines if line]
+        except ValueError as error:
+            raise TrainingError(f"{self.metrics} must have a JSON object a line; it is damaged: {error}.") from error
+
+    def forget_after(self, step: int) -> None:
+        """Drop what was measured after a checkpoint, all of it if there is none: it will be measured again."""
+        kept = [row for row in self.rows() if step and row["step"] <= step]
+        write_text(self.metrics, "".join(json.dumps(row) + "\n" for row in kept))
+
+
+def require_only(place: Path, ours: set[str]) -> None:
+    """Refuse a place that is a file, or a folder with anything else in it than what we put there."""
+    if place.exists() and not place.is_dir():
+        raise TrainingError(f"the output must be a folder; {place} is a file. Name another.")
+    if place.is_dir() and (others := {path.name for path in place.iterdir()} - ours):
+        raise TrainingError(
+            f"the output must be a new or empty folder, or one of the same kind; {place} has {min(others)} in it."
+            " Name another."
+        )
+
+
+def write_text(place: Path, text: str) -> None:
+    """Write a file in one step, and have the disk keep it."""
+    with replacing(place) as file:
+        file.write(text.encode())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _same(said: Path, identity: Mapping[str, Any]) -> None:
+    try:
+        there, here = _flat(strict_json.read(said)), _flat(identity)
+    except ValueError as error:
+        raise TrainingError(f"{said} must say what the run is; it is damaged: {error}. Name another output.") from error
+    for name in {**there, **here}:
+        if there.get(name) != here.get(name):
+            raise TrainingError(
+                f"a run must go on as it began; the one in {said.parent} has {name} = {_brief(there.get(name))}, and"
+                f" {_brief(here.get(name))} is asked for. Ask for the same, or name another output folder."
+            )
+
+
+def _row(told: Any) -> dict[str, Any]:
+    if not isinstance(told, dict) or type(told.get("step")) is not int:
+        raise ValueError(f"a line must be an object with a step, a whole number; got {told!r:.200}")
+    return told
+
+
+def _flat(value: Any, name: str = "") -> dict[str, Any]:
+    """Nested tables and lists as one, with names such as recipe.text.tokens and text.0.corpus."""
+    if isinstance(value, list):
+        value = {str(place): entry for place, entry in enumerate(value)} or "none"
+    if not isinstance(value, Mapping):
+        return {name: value}
+    return {key: entry for inner in value for key, entry in _flat(value[inner], f"{name}.{inner}".strip(".")).items()}
+
+
+def _brief(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 120 else text[:120] + "…"

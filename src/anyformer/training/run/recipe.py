@@ -1,0 +1,208 @@
+"""A recipe: the whole of what decides a training run, as data; sizes by name."""
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from anyformer.errors import TrainingError
+from anyformer.mixers.attention import Attention
+from anyformer.mixers.bilinear import Bilinear
+from anyformer.mixers.catalogue import to_json
+from anyformer.mixers.mixer import NORMS, Mixer
+from anyformer.training.run.ranges import a_share, at_least_one
+
+if TYPE_CHECKING:
+    from anyformer.mixers.bert import MixerBertConfig
+
+
+Part = TypeVar("Part", "Architecture", "Text", "Schedule")
+
+
+MAX_LAYERS = 10_000
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """The BERT: `mixers` is one mixer a layer, or one for all of them."""
+
+    layers: int = 4
+    width: int = 256
+    heads: int = 4
+    vocabulary: int = 8192
+    longest: int = 128
+    dropout: float = 0.1
+    norm: str = "before"
+    mixers: tuple[Mixer, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("width", "heads", "vocabulary", "longest"):
+            at_least_one(name, getattr(self, name))
+        at_least_one("layers", self.layers, most=MAX_LAYERS)
+        a_share("dropout", self.dropout)
+        if self.norm not in NORMS:
+            raise TrainingError(f"norm must be one of {', '.join(NORMS)}; got {self.norm!r}.")
+        if len(self.mixers) not in (0, 1, self.layers):
+            raise TrainingError(
+                f"mixers must be one for all layers or one for each of the {self.layers} layers;"
+                f" got {len(self.mixers)}. Name as many, or change layers."
+            )
+
+    @property
+    def stack(self) -> tuple[Mixer, ...]:
+        """The mixer of each layer; attention unless said otherwise."""
+        mixers = self.mixers or (Attention(self.heads),)
+        return mixers if len(mixers) == self.layers else mixers * self.layers
+
+    def config(self, vocabulary: int | None = None) -> "MixerBertConfig":
+        """What MixerBert is built from; with a tokenizer at hand, for its vocabulary."""
+        from anyformer.mixers.bert import MixerBertConfig
+
+        return MixerBertConfig(
+            vocab_size=vocabulary or self.vocabulary,
+            hidden_size=self.width,
+            num_hidden_layers=self.layers,
+            num_attention_heads=self.heads,
+            intermediate_size=4 * self.width,
+            max_position_embeddings=self.longest,
+            hidden_dropout_prob=self.dropout,
+            attention_probs_dropout_prob=self.dropout,
+            mixers=self.stack,
+            norm=self.norm,
+        )
+
+
+def longest_sequence(positions: int, mixers: Iterable[Mixer]) -> int:
+    """How many tokens a model takes: those it has positions for, and no more than its bilinear projections are for."""
+    return min(positions, *(mixer.max_length for mixer in mixers if isinstance(mixer, Bilinear)), positions)
+
+
+SIZES = {
+    "tiny": Architecture(layers=2, width=128, heads=2),
+    "mini": Architecture(layers=4, width=256, heads=4),
+    "small": Architecture(layers=4, width=512, heads=8),
+    "base": Architecture(layers=12, width=768, heads=12, vocabulary=30522, longest=512),
+}
+"""BERT's usual sizes by their usual names."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """How text becomes something to predict: windows of `tokens`, of which the share `masked` is hidden.
+
+    `following` adds BERT's second question: does the second half of a window follow the first?
+    """
+
+    tokens: int = 128
+    masked: float = 0.15
+    following: bool = False
+
+    def __post_init__(self) -> None:
+        at_least_one("tokens", self.tokens)
+        if self.tokens < 8:
+            raise TrainingError(f"tokens must be at least 8, room for a sentence and its marks; got {self.tokens}.")
+        a_share("masked", self.masked)
+        if not self.hidden:
+            raise TrainingError(f"masked must hide at least one of {self.tokens} tokens; got {self.masked}. Raise it.")
+
+    @property
+    def hidden(self) -> int:
+        """How many tokens of each window are to be predicted."""
+        return round(self.masked * self.tokens)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The steps: each takes `batch` sequences over all processes, `at_once` of them at a time in each.
+
+    The learning rate rises over the share `warmup` of all steps and then falls to 0 along a line.
+    """
+
+    steps: int = 1000
+    batch: int = 32
+    at_once: int | None = None
+    learning_rate: float = 1e-3
+    warmup: float = 0.05
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    seed: int = 0
+    evaluate_every: int = 200
+    save_every: int = 200
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch", "evaluate_every", "save_every"):
+            at_least_one(name, getattr(self, name))
+        if self.at_once is not None:
+            at_least_one("at_once", self.at_once)
+        a_share("warmup", self.warmup)
+        for name in ("learning_rate", "clip"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise TrainingError(f"{name} must be positive and finite; got {getattr(self, name)}.")
+        if not 0 <= self.weight_decay < math.inf:
+            raise TrainingError(f"weight_decay must be 0 or positive, and finite; got {self.weight_decay}.")
+
+    def for_epochs(self, examples: int, epochs: float) -> Self:
+        """As many steps as show every example so often.
+
+        >>> Schedule(batch=8).for_epochs(examples=20, epochs=2).steps
+        5
+        """
+        if not 0 < epochs < math.inf:
+            raise TrainingError(f"epochs must be positive and finite; got {epochs}.")
+        return dataclasses.replace(self, steps=math.ceil(examples * epochs / self.batch))
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step, counted from 0."""
+        rising = self.warmup * self.steps
+        up = (step + 1) / rising if rising else 1.0
+        return self.learning_rate * min(up, (self.steps - step) / (self.steps - rising + 1))
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Architecture, text and schedule of one pre-training run.
+
+    >>> Recipe.of_size("tiny").architecture.layers
+    2
+    """
+
+    architecture: Architecture = field(default_factory=Architecture)
+    text: Text = field(default_factory=Text)
+    schedule: Schedule = field(default_factory=Schedule)
+
+    def __post_init__(self) -> None:
+        longest = longest_sequence(self.architecture.longest, self.architecture.stack)
+        if self.text.tokens > longest:
+            raise TrainingError(
+                f"windows must fit the model's longest sequence, {longest} tokens; got {self.text.tokens}."
+                " Raise longest, and max_length of bilinear mixers, or lower tokens."
+            )
+
+    @classmethod
+    def of_size(cls, size: str) -> Self:
+        """The recipe of a named size."""
+        if not isinstance(size, str) or size not in SIZES:
+            raise TrainingError(f"size must be one of {', '.join(SIZES)}; got {size!r}. Or write a TOML recipe.")
+        return cls(architecture=SIZES[size])
+
+    def to_json(self) -> dict[str, Any]:
+        """Complete, as three tables."""
+        tables = dataclasses.asdict(self)
+        tables["architecture"]["mixers"] = [to_json(mixer) for mixer in self.architecture.stack]
+        return tables
+
+    def changed(self, **parts: Mapping[str, Any]) -> Self:
+        """The same but for some entries of its parts; those that are None stay as they are.
+
+        >>> Recipe().changed(schedule={"steps": 10, "seed": None}).schedule.steps
+        10
+        """
+        return dataclasses.replace(
+            self, **{name: changed(getattr(self, name), **entries) for name, entries in parts.items()}
+        )
+
+
+def changed(part: Part, **entries: Any) -> Part:
+    """A part of a recipe with other entries; those that are None stay as they are."""
+    return dataclasses.replace(part, **{name: entry for name, entry in entries.items() if entry is not None})

@@ -1,0 +1,77 @@
+"""Recipes as TOML files, and mixers as they are written in them and on a command line."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from anyformer.errors import MixerError, TrainingError
+from anyformer.mixers.catalogue import CATALOGUE, from_json
+from anyformer.mixers.mixer import Mixer
+from anyformer.training.run.recipe import Architecture, Recipe, Schedule, Text
+
+TABLES = {"architecture": Architecture, "text": Text, "schedule": Schedule}
+
+
+def read_recipe(place: Path) -> Recipe:
+    """A recipe from TOML: `size`, and the tables [architecture], [text] and [schedule] with what differs from it.
+
+    Raises:
+        TrainingError: if it is not TOML, or says something no recipe has.
+    """
+    try:
+        tables = tomllib.loads(place.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:  # of TOML, of UTF-8, of long numbers; of brackets in brackets
+        raise TrainingError(f"a recipe must be a TOML file; {place} is not: {error}.") from error
+    start = Recipe.of_size(tables.pop("size", "mini"))
+    _known("a recipe", tables, {"size", *TABLES})
+    return start.changed(**{name: _entries(name, table) for name, table in tables.items()})
+
+
+def parse_mixers(names: Sequence[str]) -> tuple[Mixer, ...]:
+    """Mixers as they are written on a command line.
+
+    >>> parse_mixers(["convolution:kernel=15,filters=8", "average"])
+    (Convolution(kernel=15, filters=8), Average())
+    """
+    return tuple(_mixer(name) for name in names)
+
+
+def _mixer(name: str) -> Mixer:
+    kind, _, options = name.partition(":")
+    try:
+        sizes = {key.strip(): int(value) for key, value in (part.split("=") for part in options.split(",") if part)}
+        return from_json({"kind": kind, **sizes})
+    except (ValueError, MixerError) as error:
+        raise TrainingError(
+            f"a mixer must be one of {', '.join(CATALOGUE)}, with its sizes as in convolution:kernel=15,filters=8;"
+            f" got {name!r:.200}: {error!s:.200}"
+        ) from error
+
+
+def _entries(title: str, table: Any) -> dict[str, Any]:
+    if not isinstance(table, Mapping):
+        raise TrainingError(f"[{title}] must be a table; got {table!r}.")
+    types = get_type_hints(TABLES[title])
+    _known(f"[{title}]", table, set(types))
+    return {name: _typed(title, name, types[name], value) for name, value in table.items()}
+
+
+def _typed(title: str, name: str, wanted: Any, value: Any) -> Any:
+    if name == "mixers":
+        entries = [value] if isinstance(value, str | Mapping) else value
+        if isinstance(entries, list) and all(isinstance(entry, str | Mapping) for entry in entries):
+            return tuple(_mixer(entry) if isinstance(entry, str) else from_json(entry) for entry in entries)
+        raise TrainingError(f"mixers must be names or tables; got {value!r}.")
+    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, bool) != (wanted is bool) or not isinstance(value, wanted):
+        expected = getattr(wanted, "__name__", wanted)
+        raise TrainingError(f"{name} in [{title}] must be of type {expected}; got {value!r}.")
+    return value
+
+
+def _known(where: str, table: Mapping[str, Any], names: set[str]) -> None:
+    unknown = sorted(set(table) - names)
+    if unknown:
+        raise TrainingError(f"{where} has only {', '.join(sorted(names))}; got {', '.join(unknown)}.")

@@ -1,0 +1,55 @@
+"""The task of telling classes of texts apart, such as entailment from contradiction."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import torch
+from torch import nn
+
+from anyformer.training.data.pairs import Pairs
+from anyformer.training.run.loop import Batch, Task
+from anyformer.training.run.recipe import Schedule
+from anyformer.training.tasks.examples import outputs_of, padded, rows_of_step
+
+
+@dataclass(frozen=True)
+class LabelledPair:
+    """An encoded text or pair of texts, and its class."""
+
+    input_ids: tuple[int, ...]
+    token_type_ids: tuple[int, ...]
+    label: int
+
+
+def encode_pairs(pairs: Pairs, tokenizer: Any, longest: int) -> tuple[LabelledPair, ...]:
+    """Pairs as tokens; those that are too long lose the end of their longer text."""
+    seconds = None if pairs.second is None else list(pairs.second)
+    encoded = tokenizer(list(pairs.first), seconds, truncation=True, max_length=longest, return_token_type_ids=True)
+    rows = zip(encoded["input_ids"], encoded["token_type_ids"], pairs.labels, strict=True)
+    return tuple(LabelledPair(tuple(ids), tuple(types), label) for ids, types, label in rows)
+
+
+@final
+@dataclass(frozen=True)
+class Classes(Task):
+    """Predict the class of each example."""
+
+    training: Sequence[LabelledPair]
+    held_out: Sequence[LabelledPair]
+    padding: int
+    schedule: Schedule
+
+    def batch(self, step: int) -> Batch:
+        """The examples of a step, padded."""
+        rows = rows_of_step(len(self.training), self.schedule.batch, self.schedule.seed, step)
+        chosen = [self.training[row] for row in rows]
+        return {**padded(chosen, self.padding), "labels": torch.tensor([example.label for example in chosen])}
+
+    def evaluate(self, model: nn.Module) -> dict[str, float]:
+        """The share of examples held out whose class is found."""
+        right = 0
+        for examples, outputs in outputs_of(model, self.held_out, self.padding):
+            said = outputs.logits.argmax(dim=1).tolist()
+            right += sum(answer == example.label for answer, example in zip(said, examples, strict=True))
+        return {"accuracy": right / len(self.held_out)}

@@ -1,0 +1,67 @@
+"""Encoded examples of different lengths, as batches: which ones a step takes, and how they are padded."""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from anyformer.training.run import seeds
+
+AT_ONCE = 64
+"""How many examples are evaluated at a time."""
+
+
+class Encoded(Protocol):
+    """Something a tokenizer has encoded: its tokens, and which of two texts each belongs to."""
+
+    @property
+    def input_ids(self) -> Any:
+        """(tokens,)."""
+
+    @property
+    def token_type_ids(self) -> Any:
+        """(tokens,), 0 or 1."""
+
+
+Some = TypeVar("Some", bound=Encoded)
+
+
+def rows_of_step(count: int, batch: int, seed: int, step: int) -> list[int]:
+    """The examples of a step: each epoch has its own order, and a batch may reach into the next epoch.
+
+    >>> sorted(rows_of_step(count=6, batch=3, seed=1, step=0) + rows_of_step(count=6, batch=3, seed=1, step=1))
+    [0, 1, 2, 3, 4, 5]
+    """
+    places = range(step * batch, (step + 1) * batch)
+    return [int(_order(count, seed, place // count)[place % count]) for place in places]
+
+
+@lru_cache(maxsize=4)
+def _order(count: int, seed: int, epoch: int) -> NDArray[np.int64]:
+    return seeds.generator("order", seed, epoch).permutation(count)
+
+
+def padded(examples: Sequence[Encoded], padding: int) -> dict[str, Tensor]:
+    """Input for a model, as long as the longest example."""
+    longest = max(len(example.input_ids) for example in examples)
+    return {
+        "input_ids": _filled([example.input_ids for example in examples], longest, padding),
+        "token_type_ids": _filled([example.token_type_ids for example in examples], longest, 0),
+        "attention_mask": _filled([(1,) * len(example.input_ids) for example in examples], longest, 0),
+    }
+
+
+def _filled(rows: Sequence[Sequence[int]], longest: int, filler: int) -> Tensor:
+    return torch.tensor([[*row, *(filler,) * (longest - len(row))] for row in rows])
+
+
+def outputs_of(model: Any, examples: Sequence[Some], padding: int) -> Iterator[tuple[Sequence[Some], Any]]:
+    """A model's outputs on all examples, some at a time and in their order."""
+    for start in range(0, len(examples), AT_ONCE):
+        part = examples[start : start + AT_ONCE]
+        given = padded(part, padding)
+        yield part, model(**{name: tensor.to(model.device) for name, tensor in given.items()})
