@@ -27,7 +27,8 @@ def kills(originals, tmp_path):
 def test_at_random_moments(kills):
     found = kills("moments")
     assert len(found) == 20
-    assert {entry["place"] for entry in found} == {0, 1}
+    # How many kills come before the change and how many after it is up to the machine; the next test has both.
+    assert {entry["place"] for entry in found} <= {0, 1}
 
 
 def test_before_every_step_of_replacing_a_model(kills):
