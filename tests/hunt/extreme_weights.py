@@ -20,8 +20,10 @@ def sleeping_beside_extreme(rng: np.random.Generator) -> ClaimCase:
 
 def _never(rng: np.random.Generator) -> Unit:
     sign = float(rng.choice([-1.0, 1.0]))
-    weight = sign * float(rng.choice([2.0**-200, 2.0**-1074, 2.0**-1022, 2.0**-30, 1.0, 3e-300]))
-    return weight, -float(rng.choice([1e308, 1.7e308, 2.0**1023])), float(rng.choice([1.0, -1.0, 0.5]))
+    weight = sign * float(rng.choice([2.0**-200, 2.0**-1074, 2.0**-1022, 2.0**-30, 1.0, 3e-300, 2.0**-100, 8.0]))
+    # Beyond the range that the checker takes on, and within it.
+    bias = rng.choice([1e308, 1.7e308, 2.0**1023]) if rng.random() < 0.4 else 2.0 ** int(rng.integers(20, 790))
+    return weight, -float(bias), float(rng.choice([1.0, -1.0, 0.5]))
 
 
 def any_magnitude(rng: np.random.Generator) -> ClaimCase:

@@ -10,6 +10,8 @@ def parallel_units(rng: np.random.Generator) -> EnclosureCase:
     """A unit that reads both coordinates beside one that reads the first alone, by a far smaller weight."""
     little = int(rng.choice([0, 1, 2, 100, 300, 500]))
     share, small = 0.75 * 2.0**-little, 2.0 ** -min(1074, 1076 - little + int(rng.choice([-2, 0, 30])))
+    if rng.random() < 0.5:
+        small = 2.0 ** -int(rng.integers(1, 990 - little))
     layers = int(rng.integers(1, 4))
     plain, tiny = (1.0, share), (small, 0.0)
     W_1 = np.array([[plain, tiny] if rng.random() < 0.7 else [tiny, plain] for _ in range(layers)])
