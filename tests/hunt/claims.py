@@ -18,6 +18,7 @@ from anyformer.certificates import (
     verify,
 )
 from anyformer.certificates.declaration import Declaration
+from anyformer.certificates.effort import ORDINARY, Effort
 from anyformer.errors import AnyformerError
 from anyformer.networks import Network
 from anyformer.networks.digest import digest
@@ -49,10 +50,11 @@ class ClaimCase:
     truth: Callable[[], arb]
     kind: Evidence = Evidence.UNCONDITIONAL
     tightness: float = 1.5
+    effort: Effort = ORDINARY
 
     def judge(self) -> Outcome:
         """False if what is proved lies below the truth, or what is refuted above it."""
-        return judged(self.network, self.certificate(), self.target, self.truth)
+        return judged(self.network, self.certificate(), self.target, self.truth, self.effort)
 
     def certificate(self) -> Certificate:
         """What an adversary would write: the tolerance is met, no term is stated too small, the digest is right."""
@@ -80,10 +82,16 @@ class ClaimCase:
             return MeasuredError(0.0, 0.0, 0.0, 1)
 
 
-def judged(network: Network, certificate: Certificate, target: Target | None, truth: Callable[[], arb]) -> Outcome:
+def judged(
+    network: Network,
+    certificate: Certificate,
+    target: Target | None,
+    truth: Callable[[], arb],
+    effort: Effort = ORDINARY,
+) -> Outcome:
     """What the checker says, and whether it is right."""
     try:
-        result = verify(network, certificate, target)
+        result = verify(network, certificate, target, effort=effort)
     except AnyformerError as error:
         return Outcome(Ruling.REFUSED, str(error))
     error, shown = truth(), result.reason

@@ -3,12 +3,14 @@
 import numpy as np
 from flint import arb
 
-from anyformer.certificates import Evidence, Grid
+from anyformer.certificates import Effort, Evidence, Grid
 from anyformer.networks import BlockShape, FeedForwardStage, Network
 from anyformer.targets.moduli import Lipschitz
 from anyformer.targets.target import Symmetry, Target
 from tests.hunt.claims import ClaimCase
 
+# What is within it is proved in seconds, what is beyond it must be turned down.
+ALLOWED = Effort(cells=1 << 12, memory=1 << 28, seconds=60.0)
 # Tokens, width, cells per axis.
 SIZES = [
     (12, 1, 4),
@@ -45,4 +47,5 @@ def greedy(rng: np.random.Generator) -> ClaimCase:
     network = Network(tokens, width, BlockShape(1, 1, 2 * width), (stage,), positions)
     sizes = f"{tokens} tokens of {width}, {cells} cells per axis"
     what = f"{sizes}, {kind.name}, {symmetry.name}, {'with' if positions is not None else 'without'} positions"
-    return ClaimCase(what, network, target, grid, 2.0, float(rng.choice([1.0, 1e-6])), lambda: arb(0), kind)
+    tolerance = float(rng.choice([1.0, 1e-6]))
+    return ClaimCase(what, network, target, grid, 2.0, tolerance, lambda: arb(0), kind, effort=ALLOWED)
