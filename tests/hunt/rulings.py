@@ -50,7 +50,7 @@ class Family:
     """Cases of one kind, each made from a generator of random numbers; and what judging one of them may cost."""
 
     make: Callable[[np.random.Generator], Case]
-    seconds: float = 60.0
+    seconds: float = 300.0
     megabytes: int = 1500
     prepare: Callable[[], object] = lambda: None
 
