@@ -41,8 +41,8 @@ def test_an_honest_claim_is_proved_and_one_below_the_truth_is_not():
 def test_a_checker_with_a_wrong_bound_is_caught(monkeypatch, end, factor):
     honest = claims.verify
 
-    def wrong(*args):
-        result = honest(*args)
+    def wrong(*args, **options):
+        result = honest(*args, **options)
         return replace(result, bound=replace(result.bound, **{end: getattr(result.bound, end) * factor}))
 
     monkeypatch.setattr(claims, "verify", wrong)
@@ -51,7 +51,9 @@ def test_a_checker_with_a_wrong_bound_is_caught(monkeypatch, end, factor):
 
 def test_a_checker_that_always_says_yes_is_caught(monkeypatch):
     honest = claims.verify
-    monkeypatch.setattr(claims, "verify", lambda *args: replace(honest(*args), verdict=claims.Verdict.PROVED))
+    monkeypatch.setattr(
+        claims, "verify", lambda *args, **more: replace(honest(*args, **more), verdict=claims.Verdict.PROVED)
+    )
     assert half_of_x(0.5).judge().ruling is Ruling.FALSE
     assert half_of_x(4.0).judge().ruling is Ruling.PROVED
 
