@@ -65,9 +65,11 @@ def test_second_halves_follow_or_come_from_elsewhere(step):
     assert batch["token_type_ids"].tolist() == [[0] * 12 + [1] * 12] * 6
     text = made.train.tobytes()
     joined = [(one.tobytes() + two.tobytes()) in text for one, two in zip(first, second, strict=True)]
-    # Two random places of 5,000 tokens follow each other once in 5,000 times, which no seed here meets.
-    assert joined == [label == 0 for label in batch["next_sentence_label"].tolist()]
-    assert joined in ([True, False] * 3, [False, True] * 3)
+    follows = [label == 0 for label in batch["next_sentence_label"].tolist()]
+    assert follows in ([True, False] * 3, [False, True] * 3)
+    assert all(found for found, wanted in zip(joined, follows, strict=True) if wanted)
+    # Two random places of 5,000 tokens follow each other once in 5,000 times: step 26 meets one, none meets two.
+    assert sum(joined) <= 4
 
 
 def test_a_batch_depends_on_seed_and_step_alone():
