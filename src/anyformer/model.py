@@ -23,7 +23,7 @@ from anyformer.exports.folder import load_folder, save_folder
 from anyformer.networks.activations import Array
 from anyformer.networks.digest import digest
 from anyformer.networks.network import Network
-from anyformer.networks.probability_maps import Weighting
+from anyformer.networks.probability_maps import ProbabilityMap
 from anyformer.patterns.exchange.json_form import in_short
 from anyformer.runtime.run import run
 from anyformer.targets.target import Target
@@ -69,7 +69,7 @@ def construct(
     tightness: float = TIGHTNESS,
     progress: Progress | None = None,
     pattern: Pattern | None = None,
-    probability_map: Weighting = SOFTMAX,
+    probability_map: ProbabilityMap = SOFTMAX,
     effort: Effort = ORDINARY,
 ) -> Model:
     """Build a Transformer for a target and prove that its L^p error is at most the tolerance. No training.
@@ -117,7 +117,7 @@ def _attempt(
         if bound.upper <= planned.tolerance or attempt + 1 == ATTEMPTS:
             break
         try:
-            planned = replace(METHODS[planned.method].finer(planned, limits), weighting=limits.weighting)
+            planned = replace(METHODS[planned.method].finer(planned, limits), probability_map=limits.probability_map)
         except PlanError:
             break
     return construction, bound

@@ -88,7 +88,7 @@ def test_other_probability_maps(rho, method, tmp_path):
     assert again.verify().verdict is Verdict.PROVED
     x = np.random.default_rng(0).random((50, 3, 1))
     assert np.array_equal(again(x), model(x))
-    assert {repr(stage.weighting) for stage in again.network.stages if stage.kind == "attention"} == {repr(rho)}
+    assert {repr(stage.probability_map) for stage in again.network.stages if stage.kind == "attention"} == {repr(rho)}
 
 
 def test_dense_methods_take_other_maps_too():

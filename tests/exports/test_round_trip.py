@@ -45,7 +45,7 @@ def test_a_built_model_comes_back_bit_for_bit(models, originals, which):
 
 def test_loaded_networks_are_soft(originals):
     network, _ = load_folder(originals[0])
-    assert {stage.weighting for stage in network.stages if isinstance(stage, AttentionStage)} == {Softmax()}
+    assert {stage.probability_map for stage in network.stages if isinstance(stage, AttentionStage)} == {Softmax()}
     assert {stage.activation for stage in network.stages if isinstance(stage, FeedForwardStage)} == {ReLU()}
 
 

@@ -44,7 +44,9 @@ def bump(start: float, width: float, height: float) -> list[Unit]:
     return [(1.0, -start, steep), (1.0, -(start + width / 2), -2 * steep), (1.0, -(start + width), steep)]
 
 
-def attention_stage(width: int, heads: int, head_size: int, layers: int, fill: object, weighting: object) -> Stage:
+def attention_stage(
+    width: int, heads: int, head_size: int, layers: int, fill: object, probability_map: object
+) -> Stage:
     """Attention layers whose arrays `fill(name, shape)` gives."""
     inward = (layers, heads, head_size, width)
     shapes = {
@@ -55,4 +57,4 @@ def attention_stage(width: int, heads: int, head_size: int, layers: int, fill: o
         "W_O": (layers, heads, width, head_size),
     }
     arrays = {name: fill(name, shape) for name, shape in shapes.items()}  # type: ignore[operator]
-    return AttentionStage("attention", **arrays, weighting=weighting)  # type: ignore[arg-type]
+    return AttentionStage("attention", **arrays, probability_map=probability_map)  # type: ignore[arg-type]

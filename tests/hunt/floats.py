@@ -70,9 +70,9 @@ class _Program:
         ]
 
     def weights(self, layer: AttentionLayer, scores: list[float]) -> list[float]:
-        if not isinstance(layer.weighting, Softmax):
+        if not isinstance(layer.probability_map, Softmax):
             with np.errstate(all="ignore"):
-                return layer.weighting(np.array(scores)).tolist()
+                return layer.probability_map(np.array(scores)).tolist()
         top = math.nan if any(map(math.isnan, scores)) else max(scores)
         powers = [math.exp(score - top) for score in scores]
         total = self.summed(powers)

@@ -73,7 +73,7 @@ def _attention(layer: AttentionLayer, x: Tokens, view: Any) -> Tokens:
         for asker, query in enumerate(queries):
             seen = range(len(x)) if view is None else view[h % len(view)].keys_of(asker).tolist()
             scores = [sum((q * k for q, k in zip(query, keys[key], strict=True)), fmpq(0)) for key in seen]
-            weights = weigh(layer.weighting, scores)
+            weights = weigh(layer.probability_map, scores)
             mean = [
                 sum((w * values[key][unit] for w, key in zip(weights, seen, strict=True)), fmpq(0))
                 for unit in range(len(values[0]))
@@ -82,15 +82,21 @@ def _attention(layer: AttentionLayer, x: Tokens, view: Any) -> Tokens:
     return result
 
 
-def weigh(weighting: object, scores: list[Number]) -> list[Number]:
+def weigh(probability_map: object, scores: list[Number]) -> list[Number]:
     """The weights of the keys by the map's definition."""
-    if isinstance(weighting, Softmax):
+    if isinstance(probability_map, Softmax):
         return _softmax(scores)
-    if isinstance(weighting, Sparsemax) and all(isinstance(score, fmpq) for score in scores):
+    if isinstance(probability_map, Sparsemax) and all(isinstance(score, fmpq) for score in scores):
         return _sparsemax(scores)
-    alpha = 2.0 if isinstance(weighting, Sparsemax) else weighting.alpha if isinstance(weighting, Entmax) else None
+    alpha = (
+        2.0
+        if isinstance(probability_map, Sparsemax)
+        else probability_map.alpha
+        if isinstance(probability_map, Entmax)
+        else None
+    )
     if alpha is None:
-        raise TypeError(f"no real arithmetic for {weighting!r}")
+        raise TypeError(f"no real arithmetic for {probability_map!r}")
     with ctx.workprec(BITS_OF_THRESHOLD):
         return _entmax([exact(alpha - 1) * score for score in scores], 1 / arb(exact(alpha - 1)))
 

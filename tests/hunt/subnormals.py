@@ -29,13 +29,13 @@ def tiny_scales(rng: np.random.Generator) -> EnclosureCase:
 def halved_ties(rng: np.random.Generator) -> EnclosureCase:
     """Keys of a few smallest floats that share all the weight: each of their shares may round to 0."""
     tokens = int(rng.integers(2, 6))
-    weighting = [Softmax(), Sparsemax(), Entmax(1.5)][rng.integers(3)]
-    stage = attention_stage(1, 1, 1, 1, lambda _, size: np.ones(size), weighting)
+    probability_map = [Softmax(), Sparsemax(), Entmax(1.5)][rng.integers(3)]
+    stage = attention_stage(1, 1, 1, 1, lambda _, size: np.ones(size), probability_map)
     tilt = float(rng.choice([1.0, 1e300, -1e300, 1e308]))
     stage = replace(stage, W_Q=0 * stage.W_Q, b_Q=tilt * stage.b_Q, W_O=stage.W_O * float(rng.choice([1.0, 2.0**60])))
     keys = SMALLEST * float(rng.choice([1.0, 3.0, 5.0, 2.0**30 + 1])) * np.ones((tokens, 1))
     if rng.random() < 0.5:
         keys[rng.integers(tokens)] = -float(rng.choice([1.0, 1e3])) * np.sign(tilt)
     network = Network(tokens, 1, BlockShape(1, 1, 1), (stage,))
-    what = f"{weighting}, b_Q = {tilt!r}, keys {keys.ravel().tolist()}"
+    what = f"{probability_map}, b_Q = {tilt!r}, keys {keys.ravel().tolist()}"
     return EnclosureCase(what, network, keys, keys.copy(), int(rng.integers(2**31)))

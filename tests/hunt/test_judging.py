@@ -164,9 +164,9 @@ def test_distances_are_those_one_computes_by_hand():
 
 def test_probability_maps_follow_their_definitions():
     scores = [exact(v) for v in (0.25, -1.0, 0.125, 0.25)]
-    for weighting in (Softmax(), Sparsemax(), Entmax(1.5), Entmax(1.25)):
-        weights = [float(arb(w).mid()) for w in weigh(weighting, scores)]
-        assert np.allclose(weights, weighting(np.array([0.25, -1.0, 0.125, 0.25])), rtol=0, atol=1e-12)
+    for probability_map in (Softmax(), Sparsemax(), Entmax(1.5), Entmax(1.25)):
+        weights = [float(arb(w).mid()) for w in weigh(probability_map, scores)]
+        assert np.allclose(weights, probability_map(np.array([0.25, -1.0, 0.125, 0.25])), rtol=0, atol=1e-12)
 
 
 def test_a_fused_product_is_rounded_once():

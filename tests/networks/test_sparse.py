@@ -39,7 +39,7 @@ MAPS = [Softmax(), Sparsemax(), Entmax(1.5)]
 def sparse_network(seed, family, rho=MAPS[0], tokens=5, width=3) -> Network:
     network = random_network(seed, tokens=tokens, width=width, positions=bool(seed % 2))
     stages = tuple(
-        dataclasses.replace(stage, weighting=rho) if isinstance(stage, AttentionStage) else stage
+        dataclasses.replace(stage, probability_map=rho) if isinstance(stage, AttentionStage) else stage
         for stage in (*network.stages, *network.stages[1:])
     )
     return dataclasses.replace(network, stages=stages, pattern=family.at(tokens))
@@ -60,7 +60,7 @@ def paper_formula(network: Network, x: np.ndarray) -> np.ndarray:
                         seen = np.flatnonzero(masks[h % len(masks)][query])
                         q = stage.W_Q[k, h] @ state[query] + stage.b_Q[k, h]
                         scores = np.array([q @ (stage.W_K[k, h] @ state[key]) for key in seen])
-                        weights = stage.weighting(scores[None])[0]
+                        weights = stage.probability_map(scores[None])[0]
                         value = sum(w * (stage.W_V[k, h] @ state[key]) for w, key in zip(weights, seen, strict=True))
                         new[query] += stage.W_O[k, h] @ value
                 state, layer = new, layer + 1

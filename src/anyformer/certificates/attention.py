@@ -19,7 +19,7 @@ from anyformer.certificates.feed_forward import NORMAL, Arithmetic
 from anyformer.networks.activations import Array
 from anyformer.networks.layers import AttentionLayer
 from anyformer.networks.network import View
-from anyformer.networks.probability_maps import Softmax, Weighting
+from anyformer.networks.probability_maps import ProbabilityMap, Softmax
 from anyformer.patterns.neighbours import Neighbours
 
 # exp(−s) is below half the smallest float, so float64 rounds it to 0, for every s above 1075·ln 2.
@@ -78,7 +78,7 @@ def _head_among(
         return [_mean(values[..., unit], arithmetic, askers) for unit in units]
     if len(layer.W_V[h]) == 1 and np.array_equal(layer.W_V[h], layer.W_K[h]):
         query = affine(layer.W_Q[h], queries[..., None, :], layer.b_Q[h])
-        return [_tilted_mean(query[..., 0], values[..., 0], arithmetic, layer.weighting)]
+        return [_tilted_mean(query[..., 0], values[..., 0], arithmetic, layer.probability_map)]
     return [_hull(values[..., unit], arithmetic, askers) for unit in units]
 
 
@@ -127,7 +127,9 @@ def _rounding_of_means(values: Enclosure, arithmetic: Arithmetic) -> Array:
     return np.where(size == 0, 0.0, up(operations * (ULP * size + SMALLEST)))
 
 
-def _tilted_mean(query: Enclosure, keys: Enclosure, arithmetic: Arithmetic, weighting: Weighting) -> Enclosure:
+def _tilted_mean(
+    query: Enclosure, keys: Enclosure, arithmetic: Arithmetic, probability_map: ProbabilityMap
+) -> Enclosure:
     """Enclose T(q_j; k) for every query token j."""
     result = _hull(keys, arithmetic, query.low.shape[1])
     ends = [result.low.copy(), result.high.copy(), result.slack.copy()]
@@ -135,7 +137,7 @@ def _tilted_mean(query: Enclosure, keys: Enclosure, arithmetic: Arithmetic, weig
         tilt, towards = (query, keys) if sign > 0 else (_mirrored(query), _mirrored(keys))
         decided = tilt.low - tilt.slack > 0
         if decided.any():
-            near = _near_maximum(tilt, towards, arithmetic, weighting)
+            near = _near_maximum(tilt, towards, arithmetic, probability_map)
             near = near if sign > 0 else _mirrored(near)
             for end, better in zip(ends, (near.low, near.high, near.slack), strict=True):
                 end[decided] = better[decided]
@@ -146,7 +148,9 @@ def _mirrored(x: Enclosure) -> Enclosure:
     return Enclosure(-x.high, -x.low, x.slack)
 
 
-def _near_maximum(tilt: Enclosure, keys: Enclosure, arithmetic: Arithmetic, weighting: Weighting) -> Enclosure:
+def _near_maximum(
+    tilt: Enclosure, keys: Enclosure, arithmetic: Arithmetic, probability_map: ProbabilityMap
+) -> Enclosure:
     """T(q; k) for q > 0, by the bound above; entries with q <= 0 are not used by the caller."""
     slack = keys.slack.max(axis=1, keepdims=True)
     top_low, top_high = keys.low.max(axis=1, keepdims=True), keys.high.max(axis=1, keepdims=True)
@@ -155,12 +159,12 @@ def _near_maximum(tilt: Enclosure, keys: Enclosure, arithmetic: Arithmetic, weig
     gap_high = up(top_high - keys.low)
     sharpness = np.maximum(tilt.low - tilt.slack, SMALLEST)[..., None]
     real_gaps = np.maximum(gap_low - 2 * slack, 0.0)[:, None, :], up(gap_high + 2 * slack)[:, None, :]
-    if isinstance(weighting, Softmax):
+    if isinstance(probability_map, Softmax):
         losses = _largest_loss(sharpness, *real_gaps)
     else:
         # Whoever lags far enough behind has no weight at all; the others have at most all of it.
         with np.errstate(over="ignore"):
-            out = sharpness * real_gaps[0] * (1 - 8 * ULP) >= _lag(weighting)
+            out = sharpness * real_gaps[0] * (1 - 8 * ULP) >= _lag(probability_map)
         losses = np.where(out, 0.0, real_gaps[1])
     loss = up(losses.sum(axis=-1))
     shape = tilt.low.shape
@@ -168,8 +172,8 @@ def _near_maximum(tilt: Enclosure, keys: Enclosure, arithmetic: Arithmetic, weig
     spread = up(slack + loss)
     if arithmetic is Arithmetic.REAL:
         return Enclosure(low, high, spread)
-    saturated = _is_saturated(tilt, keys, gap_low, gap_high, _lag(weighting))
-    if isinstance(weighting, Softmax):
+    saturated = _is_saturated(tilt, keys, gap_low, gap_high, _lag(probability_map))
+    if isinstance(probability_map, Softmax):
         drift = _drift(tilt, keys, gap_high) + _rounding_of_means(keys, arithmetic)
         loose_low, loose_high = low - up(loss + drift), high + drift
     else:
@@ -178,14 +182,14 @@ def _near_maximum(tilt: Enclosure, keys: Enclosure, arithmetic: Arithmetic, weig
     return Enclosure(np.where(saturated, low, loose_low), np.where(saturated, high, loose_high), spread)
 
 
-def _lag(weighting: Weighting) -> float:
+def _lag(probability_map: ProbabilityMap) -> float:
     """From which lag in the scores on a loser's weight is 0 in float64: exactly, or since its exponential underflows.
 
     A hair more than the threshold, so that rounding of the lag cannot decide.
     """
-    if isinstance(weighting, Softmax):
+    if isinstance(probability_map, Softmax):
         return UNDERFLOW
-    return float(weighting.saturating_scale(1.0)) * (1 + 2.0**-20)
+    return float(probability_map.saturating_scale(1.0)) * (1 + 2.0**-20)
 
 
 def _largest_loss(q: Array, gap_low: Array, gap_high: Array) -> Array:
@@ -228,7 +232,7 @@ def _is_pair(layer: AttentionLayer, view: View) -> bool:
 
     The bound for pairs takes the range of all keys, which holds for the keys in view too; both must have the same.
     """
-    if not isinstance(layer.weighting, Softmax) or (view is not None and len(view) > 1):
+    if not isinstance(layer.probability_map, Softmax) or (view is not None and len(view) > 1):
         return False
     W_Q, W_K, W_V, W_O = layer.W_Q, layer.W_K, layer.W_V, layer.W_O
     alike = len(W_Q) == 2 and W_Q.shape[1] == 1 and all(np.array_equal(w[0], w[1]) for w in (W_Q, W_K, W_V))

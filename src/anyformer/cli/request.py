@@ -16,7 +16,7 @@ from anyformer.cli.numbers import number_of, numbers_of
 from anyformer.cli.workforce import Dask, Workers
 from anyformer.construction.limits import MAX_LAYERS
 from anyformer.construction.select import AUTO, METHODS
-from anyformer.networks.probability_maps import MAPS, Entmax, Weighting
+from anyformer.networks.probability_maps import MAPS, Entmax, ProbabilityMap
 from anyformer.patterns.families.family import PatternFamily
 from anyformer.targets import (
     CATALOGUE,
@@ -129,7 +129,7 @@ def pattern_of(request: Request) -> PatternFamily | None:
     return None if request.pattern is None else parse(request.pattern)
 
 
-def map_of(request: Request) -> Weighting:
+def map_of(request: Request) -> ProbabilityMap:
     """The probability map a request names."""
     name, _, alpha = request.probability_map.partition(":")
     if name == "entmax" and alpha:

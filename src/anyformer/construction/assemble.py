@@ -30,7 +30,7 @@ def build(plan: Plan) -> Construction:
     hard = tuple(
         padded(draft.stage, hard_size) if isinstance(draft.stage, FeedForwardStage) else draft.stage for draft in drafts
     )
-    soft = tuple(soften(draft, shape.hidden_size, plan.weighting) for draft in drafts)
+    soft = tuple(soften(draft, shape.hidden_size, plan.probability_map) for draft in drafts)
     sizes, positions = (lattice.tokens, lattice.width), lattice.positional_encoding
     pattern = None if plan.pattern is None else pattern_at(plan.pattern, lattice.tokens)
     hard_shape = BlockShape(shape.heads, shape.head_size, hard_size)

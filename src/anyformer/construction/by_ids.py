@@ -208,7 +208,7 @@ def plan_with(way: Way, target: Target, tolerance: float, p: float, counts: tupl
         shape=BlockShape(hidden_size=limits.hidden_size),
         values=layout,
         pattern=limits.pattern,
-        weighting=limits.weighting,
+        probability_map=limits.probability_map,
     )
 
 
@@ -266,7 +266,7 @@ def drafts(way: Way, plan: Plan) -> list[Draft]:
 
 
 def _sizes(way: Way, plan: Plan) -> Sizes:
-    limits = Limits(hidden_size=plan.shape.hidden_size, pattern=plan.pattern, weighting=plan.weighting)
+    limits = Limits(hidden_size=plan.shape.hidden_size, pattern=plan.pattern, probability_map=plan.probability_map)
     return Sizes.of(plan.lattice, way.context(plan.lattice, limits), plan.output_bound)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from anyformer.networks.activations import PiecewiseLinear, ReLU
 from anyformer.networks.layers import AttentionStage, FeedForwardStage, Stage
-from anyformer.networks.probability_maps import Softmax, Weighting
+from anyformer.networks.probability_maps import ProbabilityMap, Softmax
 
 SOFTMAX = Softmax()
 
@@ -26,20 +26,20 @@ class Draft:
     room: float
 
 
-def soften(draft: Draft, hidden_size: int, weighting: Weighting = SOFTMAX) -> Stage:
+def soften(draft: Draft, hidden_size: int, probability_map: ProbabilityMap = SOFTMAX) -> Stage:
     """The stage of a real Transformer that does what the hard stage does, outside the ramps."""
     stage = draft.stage
     if isinstance(stage, AttentionStage):
-        return _soften_attention(stage, draft.room, weighting)
+        return _soften_attention(stage, draft.room, probability_map)
     if isinstance(stage.activation, ReLU):
         return padded(stage, hidden_size)
     return _soften_feed_forward(stage, stage.activation, draft.room, hidden_size)
 
 
-def _soften_attention(stage: AttentionStage, gap: float, weighting: Weighting) -> AttentionStage:
+def _soften_attention(stage: AttentionStage, gap: float, probability_map: ProbabilityMap) -> AttentionStage:
     # Twice what is needed, as a power of two: scaling is exact and rounding in the scores cannot eat the surplus.
-    sharpness = power_of_two_above(2 * weighting.saturating_scale(gap))
-    return replace(stage, W_Q=stage.W_Q * sharpness, b_Q=stage.b_Q * sharpness, weighting=weighting)
+    sharpness = power_of_two_above(2 * probability_map.saturating_scale(gap))
+    return replace(stage, W_Q=stage.W_Q * sharpness, b_Q=stage.b_Q * sharpness, probability_map=probability_map)
 
 
 def _soften_feed_forward(

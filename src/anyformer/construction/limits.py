@@ -10,7 +10,7 @@ from anyformer.construction.budget import narrowest_ramp
 from anyformer.construction.lattice import Lattice
 from anyformer.construction.plans import Plan
 from anyformer.errors import PlanError
-from anyformer.networks.probability_maps import Softmax, Weighting
+from anyformer.networks.probability_maps import ProbabilityMap, Softmax
 from anyformer.patterns.families.family import PatternFamily
 from anyformer.patterns.pattern import SparsityPattern
 from anyformer.targets.target import Target
@@ -28,7 +28,7 @@ class Limits:
     max_layers: int = MAX_LAYERS
     hidden_size: int = 4
     pattern: Pattern | None = None
-    weighting: Weighting = field(default_factory=Softmax)
+    probability_map: ProbabilityMap = field(default_factory=Softmax)
     effort: Effort = field(default_factory=Effort)
 
 

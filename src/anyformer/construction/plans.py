@@ -6,7 +6,7 @@ from anyformer.certificates.effort import Cost, Visits, cost_of_proof
 from anyformer.construction.lattice import Lattice
 from anyformer.construction.value_runs import Runs
 from anyformer.networks.layers import BlockShape
-from anyformer.networks.probability_maps import Softmax, Weighting
+from anyformer.networks.probability_maps import ProbabilityMap, Softmax
 from anyformer.patterns.families.family import PatternFamily
 from anyformer.patterns.pattern import SparsityPattern
 from anyformer.targets.target import Target
@@ -54,7 +54,7 @@ class Plan:
     error: ErrorSplit
     shape: BlockShape = field(default_factory=BlockShape)
     pattern: PatternFamily | SparsityPattern | None = None
-    weighting: Weighting = field(default_factory=Softmax)
+    probability_map: ProbabilityMap = field(default_factory=Softmax)
     values: Runs | None = field(default=None, repr=False)
     """Ids and values, where planning had to find them already."""
 

@@ -12,7 +12,7 @@ from anyformer.construction.limits import MAX_LAYERS, Limits, Pattern, too_much_
 from anyformer.construction.methods import Method
 from anyformer.construction.plans import Plan
 from anyformer.errors import PlanError
-from anyformer.networks.probability_maps import Hardmax, Weighting
+from anyformer.networks.probability_maps import Hardmax, ProbabilityMap
 from anyformer.targets.checks import check_target
 from anyformer.targets.domains import CompactSupport
 from anyformer.targets.target import Symmetry, Target
@@ -37,7 +37,7 @@ def plan(
     max_layers: int = MAX_LAYERS,
     hidden_size: int = 4,
     pattern: Pattern | None = None,
-    probability_map: Weighting = SOFTMAX,
+    probability_map: ProbabilityMap = SOFTMAX,
     effort: Effort = ORDINARY,
 ) -> Plan:
     """Decide every size of the construction without building it; refuse what would not fit.
@@ -68,7 +68,9 @@ def plans(target: Target, tolerance: float, p: float, method: str, limits: Limit
     found, refusals = [], []
     for name in methods_for(limits.pattern) if method == AUTO else [method]:
         try:
-            found.append(replace(METHODS[name].plan(target, tolerance, p, limits), weighting=limits.weighting))
+            found.append(
+                replace(METHODS[name].plan(target, tolerance, p, limits), probability_map=limits.probability_map)
+            )
         except PlanError as refused:
             refusals.append(refused)
     if not found:
@@ -98,7 +100,7 @@ def _check_request(target: Target, tolerance: float, p: float, method: str, limi
         raise PlanError(f"{method} {what}; {', '.join(methods_for(limits.pattern))} would do. See `pattern`, --pattern")
     if limits.hidden_size < 4:
         raise PlanError(f"a layer needs at least 4 hidden units; got {limits.hidden_size}")
-    if isinstance(limits.weighting, Hardmax):
+    if isinstance(limits.probability_map, Hardmax):
         raise PlanError("hardmax is no part of a real Transformer; take softmax, sparsemax or entmax")
     if target.symmetry is Symmetry.NONE and isinstance(target.domain, CompactSupport):
         raise PlanError(

@@ -13,7 +13,7 @@ from anyformer import strict_json
 from anyformer.errors import ModelFileError, PatternError
 from anyformer.networks.layers import AttentionStage, FeedForwardStage, Stage
 from anyformer.networks.network import Network
-from anyformer.networks.probability_maps import MAPS, Entmax, Softmax, Weighting
+from anyformer.networks.probability_maps import MAPS, Entmax, ProbabilityMap, Softmax
 from anyformer.patterns.exchange.json_form import from_json as pattern_from_json
 from anyformer.patterns.exchange.json_form import to_json as pattern_to_json
 from anyformer.patterns.pattern import SparsityPattern
@@ -64,7 +64,7 @@ class Config:
     @classmethod
     def of(cls, network: Network) -> "Config":
         """Describe a network."""
-        weighting = _only_map(network)
+        probability_map = _only_map(network)
         return cls(
             tokens=int(network.tokens),
             width=int(network.width),
@@ -73,8 +73,8 @@ class Config:
             hidden_size=int(network.shape.hidden_size),
             stages=tuple(StageEntry(stage.name, stage.kind, len(stage)) for stage in network.stages),
             positional_encoding=network.positional_encoding is not None,
-            probability_map=next(name for name, one in MAPS.items() if isinstance(weighting, type(one))),
-            alpha=weighting.alpha if isinstance(weighting, Entmax) else None,
+            probability_map=next(name for name, one in MAPS.items() if isinstance(probability_map, type(one))),
+            alpha=probability_map.alpha if isinstance(probability_map, Entmax) else None,
             pattern=network.pattern,
         )
 
@@ -91,7 +91,7 @@ class Config:
         )
 
     @property
-    def weighting(self) -> Weighting:
+    def map_value(self) -> ProbabilityMap:
         """The probability map of every attention stage."""
         return MAPS[self.probability_map] if self.alpha is None else Entmax(self.alpha)
 
@@ -110,9 +110,9 @@ class Config:
 _UNSAID = ("probability_map", "alpha", "pattern")
 
 
-def _only_map(network: Network) -> Weighting:
+def _only_map(network: Network) -> ProbabilityMap:
     """The probability map that all attention stages share."""
-    maps = {stage.weighting for stage in network.stages if isinstance(stage, AttentionStage)} or {Softmax()}
+    maps = {stage.probability_map for stage in network.stages if isinstance(stage, AttentionStage)} or {Softmax()}
     if len(maps) > 1:
         raise ModelFileError(f"a model has one probability map for all stages; got {', '.join(map(repr, maps))}")
     return maps.pop()

@@ -16,7 +16,7 @@ from anyformer.exports.config import KINDS, POSITIONS, Config, Shape, StageEntry
 from anyformer.networks.activations import Array
 from anyformer.networks.layers import AttentionStage, BlockShape, Stage, weights
 from anyformer.networks.network import Network
-from anyformer.networks.probability_maps import Weighting
+from anyformer.networks.probability_maps import ProbabilityMap
 
 BYTES = 8
 # The library writes longer headers than this, but never reads them.
@@ -47,15 +47,15 @@ def tensor_bytes(network: Network) -> bytes:
 def read_network(path: Path, config: Config) -> Network:
     """Read the arrays that the config describes, and no others."""
     tensors = _read_tensors(path, config.shapes())
-    stages = tuple(_stage(k, entry, tensors, config.weighting) for k, entry in enumerate(config.stages))
+    stages = tuple(_stage(k, entry, tensors, config.map_value) for k, entry in enumerate(config.stages))
     shape = BlockShape(config.heads, config.head_size, config.hidden_size)
     return Network(config.tokens, config.width, shape, stages, tensors.get(POSITIONS), config.pattern)
 
 
-def _stage(k: int, entry: StageEntry, tensors: Mapping[str, Any], weighting: Weighting) -> Stage:
+def _stage(k: int, entry: StageEntry, tensors: Mapping[str, Any], probability_map: ProbabilityMap) -> Stage:
     kind = KINDS[entry.kind]
     made = kind(entry.name, **{name: tensors[tensor_name(k, name)] for name in kind.AXES})
-    return replace(made, weighting=weighting) if isinstance(made, AttentionStage) else made
+    return replace(made, probability_map=probability_map) if isinstance(made, AttentionStage) else made
 
 
 def _read_tensors(path: Path, shapes: Mapping[str, Shape]) -> dict[str, Array]:

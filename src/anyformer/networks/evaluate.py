@@ -58,7 +58,7 @@ def apply_stage(stage: Stage, x: Array, views: list[View] | None = None) -> Arra
 
 
 def apply_attention(layer: AttentionLayer, x: Array, view: View = None) -> Array:
-    """X + Σ_i W_O^i (W_V^i X) weighting[(W_K^i X)ᵀ (W_Q^i X + b_Q^i)], over the keys in view."""
+    """X + Σ_i W_O^i (W_V^i X) probability_map[(W_K^i X)ᵀ (W_Q^i X + b_Q^i)], over the keys in view."""
     mixed = np.zeros_like(x)
     for h, (W_Q, b_Q, W_K, W_V, W_O) in enumerate(
         zip(layer.W_Q, layer.b_Q, layer.W_K, layer.W_V, layer.W_O, strict=True)
@@ -74,11 +74,11 @@ def apply_attention(layer: AttentionLayer, x: Array, view: View = None) -> Array
 def _weights(layer: AttentionLayer, scores: Array, seen: Neighbours | None) -> Array:
     """The weights of all keys for every query; those out of view are no part of the map at all."""
     if seen is None:
-        return layer.weighting(scores)
+        return layer.probability_map(scores)
     weights = np.zeros_like(scores)
     for query in range(seen.tokens):
         keys = seen.keys_of(query)
-        weights[..., query, keys] = layer.weighting(scores[..., query, keys])
+        weights[..., query, keys] = layer.probability_map(scores[..., query, keys])
     return weights
 
 

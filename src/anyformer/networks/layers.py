@@ -12,7 +12,7 @@ import numpy as np
 
 from anyformer.errors import NetworkError
 from anyformer.networks.activations import Activation, Array, ReLU
-from anyformer.networks.probability_maps import Softmax, Weighting
+from anyformer.networks.probability_maps import ProbabilityMap, Softmax
 
 
 @dataclass(frozen=True)
@@ -81,14 +81,14 @@ def _check_axes(owner: str, name: str, axes: tuple[str, ...], shape: tuple[int, 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AttentionLayer(_Weights):
-    """X + Σ_i W_O^i (W_V^i X) weighting[(W_K^i X)ᵀ (W_Q^i X + b_Q^i)], over keys, per query."""
+    """X + Σ_i W_O^i (W_V^i X) probability_map[(W_K^i X)ᵀ (W_Q^i X + b_Q^i)], over keys, per query."""
 
     W_Q: Array
     b_Q: Array
     W_K: Array
     W_V: Array
     W_O: Array
-    weighting: Weighting = field(default_factory=Softmax)
+    probability_map: ProbabilityMap = field(default_factory=Softmax)
 
     AXES: ClassVar[dict[str, tuple[str, ...]]] = {
         "W_Q": ("heads", "head_size", "width"),
@@ -127,7 +127,7 @@ class AttentionStage(_Weights):
     W_K: Array
     W_V: Array
     W_O: Array
-    weighting: Weighting = field(default_factory=Softmax)
+    probability_map: ProbabilityMap = field(default_factory=Softmax)
 
     kind: ClassVar[str] = "attention"
     AXES: ClassVar[dict[str, tuple[str, ...]]] = {name: ("layers", *axes) for name, axes in AttentionLayer.AXES.items()}
@@ -136,7 +136,7 @@ class AttentionStage(_Weights):
         return self.sizes["layers"]
 
     def __getitem__(self, k: int) -> AttentionLayer:
-        return AttentionLayer(self.W_Q[k], self.b_Q[k], self.W_K[k], self.W_V[k], self.W_O[k], self.weighting)
+        return AttentionLayer(self.W_Q[k], self.b_Q[k], self.W_K[k], self.W_V[k], self.W_O[k], self.probability_map)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -79,7 +79,7 @@ class Network:
     def is_soft(self) -> bool:
         """Whether neither hardmax nor activations that jump occur: a real Transformer."""
         return all(
-            not isinstance(stage.weighting, Hardmax)
+            not isinstance(stage.probability_map, Hardmax)
             if isinstance(stage, AttentionStage)
             else isinstance(stage.activation, ReLU)
             for stage in self.stages

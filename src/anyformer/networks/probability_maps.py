@@ -32,6 +32,10 @@ class ProbabilityMap(Protocol):
         """A t for which ρ[t·v] gives a winner that leads by `lead` at least 1 − loss, among so many keys."""
         ...
 
+    def saturating_scale(self, lead: float) -> float:
+        """A t from which on float64 gives a winner that leads by `lead` a weight of exactly 1."""
+        ...
+
 
 @dataclass(frozen=True)
 class Softmax:
@@ -138,8 +142,12 @@ class Entmax:
         return self.scale(lead, 1.0, 2)
 
 
-Weighting: TypeAlias = Softmax | Hardmax | Sparsemax | Entmax
-MAPS: dict[str, Weighting] = {"softmax": Softmax(), "sparsemax": Sparsemax(), "entmax": Entmax(), "hardmax": Hardmax()}
+MAPS: dict[str, ProbabilityMap] = {
+    "softmax": Softmax(),
+    "sparsemax": Sparsemax(),
+    "entmax": Entmax(),
+    "hardmax": Hardmax(),
+}
 
 
 def _adding_up(powers: Array, winners: Array) -> Array:

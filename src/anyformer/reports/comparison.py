@@ -18,7 +18,7 @@ from anyformer.construction.plans import Plan
 from anyformer.construction.select import AUTO, SPARSE, methods_for, plan
 from anyformer.errors import CertificateError, PlanError
 from anyformer.model import Model, construct
-from anyformer.networks.probability_maps import Weighting
+from anyformer.networks.probability_maps import ProbabilityMap
 from anyformer.reports.plans import asked as asked_line
 from anyformer.reports.plans import connections_of
 from anyformer.reports.terminal import count, duration, facts, heading, narrow_table, number
@@ -42,7 +42,7 @@ class Asked:
     patience: float = PATIENCE
     pattern: Pattern | None = None
     """What the sparse methods use; the dense ones do without."""
-    probability_map: Weighting = SOFTMAX
+    probability_map: ProbabilityMap = SOFTMAX
     effort: Effort = field(default_factory=Effort)
 
     def pattern_for(self, method: str) -> Pattern | None:
@@ -141,7 +141,7 @@ def compare(
     patience: float = PATIENCE,
     progress: Progress | None = None,
     pattern: Pattern | None = None,
-    probability_map: Weighting = SOFTMAX,
+    probability_map: ProbabilityMap = SOFTMAX,
     effort: Effort = ORDINARY,
 ) -> tuple[ComparisonRow, ...]:
     """Build a target with every method, prove each network and verify it anew.

@@ -31,7 +31,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "attention_layers": plan.attention_layers,
         "connections_a_layer": connections_of(plan),
         "pattern": None if plan.pattern is None else in_short(plan.pattern),
-        "probability_map": repr(plan.weighting),
+        "probability_map": repr(plan.probability_map),
         "stages": [asdict(stage) for stage in plan.stages],
         "parameters": plan.parameters,
         "ids": plan.ids,
@@ -81,7 +81,7 @@ def _sparse_facts(plan: Plan) -> list[tuple[str, str]]:
         return []
     return [
         ("pattern", f"{in_short(plan.pattern)}, {count(connections_of(plan))} connections a layer"),
-        ("weights by", repr(plan.weighting)),
+        ("weights by", repr(plan.probability_map)),
     ]
 
 

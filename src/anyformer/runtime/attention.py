@@ -50,11 +50,11 @@ def _apply(layer: AttentionLayer, heads: list[int], view: View, x: list[Array]) 
 def _weights(layer: AttentionLayer, scores: Array, seen: Neighbours | None) -> Array:
     """Weights of the keys in view; the others have none. The keys stay outermost in memory."""
     if seen is None:
-        return layer.weighting(scores)
+        return layer.probability_map(scores)
     weights = np.zeros_like(scores)
     for query in range(seen.tokens):
         keys = seen.keys_of(query)
-        weights[:, query, keys] = layer.weighting(scores[:, query, keys])
+        weights[:, query, keys] = layer.probability_map(scores[:, query, keys])
     return weights
 
 
