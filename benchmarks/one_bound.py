@@ -35,7 +35,7 @@ def main(count: int) -> dict[str, Any]:
         "ids": plan.ids,
         "layers": plan.layers,
         "cells": bound.cells,
-        "tolerance": plan.tolerance,
+        "tolerance": plan.request.tolerance,
         "bound_reached": bound.upper,
         "plan": planning,
         "build": building,
@@ -48,7 +48,7 @@ def main(count: int) -> dict[str, Any]:
 
 def _bound(construction: Construction) -> ErrorBound:
     plan = construction.plan
-    return derive_bound(construction.network, plan.target, construction.grid, plan.p, plan.tolerance)
+    return derive_bound(construction.network, plan.target, construction.grid, plan.request.p, plan.request.tolerance)
 
 
 def _mib(field: str) -> float:

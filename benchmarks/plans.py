@@ -1,8 +1,6 @@
 """Plans on a grid of our choosing, so that sizes double when we want them to."""
 
-from anyformer.construction.averaging import plan_with
-from anyformer.construction.limits import Limits
-from anyformer.construction.plans import Plan
+from anyformer.construction import Averaging, Plan, Request
 from anyformer.targets import Target
 
 P = 2.0
@@ -18,4 +16,4 @@ def plan_with_counts(target: Target, count: int) -> Plan:
 
 def plan_at(target: Target, tolerance: float, count: int) -> Plan:
     """`count` cells along every axis, and this tolerance."""
-    return plan_with(target, tolerance, P, (count,) * target.width, Limits())
+    return Averaging().plan_with(Request(target=target, tolerance=tolerance, p=P), (count,) * target.width)

@@ -61,7 +61,7 @@ def _large(size: Size) -> dict[str, Any]:
         "evaluate_all": _over_stages(network, boxes, _evaluating, SAMPLED[size]),
         "engine_all": timed(lambda: run(network, centres, Layers.ALL, Engine.COMPILED, THREADS)),
         "engine_awake": timed(lambda: run(network, centres, Layers.AWAKE, Engine.COMPILED, THREADS)),
-        "derive_bound": timed(lambda: bounds.append(derive_bound(network, target, grid, plan.p, tolerance))),
+        "derive_bound": timed(lambda: bounds.append(derive_bound(network, target, grid, plan.request.p, tolerance))),
         "bound": bounds[0].upper,
     }
 

@@ -27,6 +27,7 @@ SPINE = [
     "construction",
     "exports",
     "model",
+    "comparison",
     "mixers",
     "training",
     "reports",
@@ -37,6 +38,10 @@ WITHIN = {
     "patterns": [
         *("sizes", "neighbours", "pattern", "arrangement"),
         *("families", "catalogue", "exchange", "universality", "battery", "drawing"),
+    ],
+    "construction": [
+        *("dyadic", "reach", "request", "refusal", "grids", "codes", "stages", "contexts", "plans", "methods"),
+        *("planning", "asking", "assemble"),
     ],
     "training": ["data", "run", "tasks", "reproduction"],
 }

@@ -8,9 +8,8 @@
 
 from anyformer import patterns, targets
 from anyformer.certificates import Certificate, Effort, Verdict, check_contextual_map, verify
-from anyformer.construction import plan
 from anyformer.errors import AnyformerError
-from anyformer.model import Model, construct, load
+from anyformer.model import Model, construct, load, plan
 from anyformer.networks import Network, evaluate
 from anyformer.targets import Target, target
 from anyformer.workers import spread

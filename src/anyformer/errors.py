@@ -21,11 +21,26 @@ class TargetError(AnyformerError):
 
 
 class PlanError(AnyformerError):
-    """A construction that is too large or needs more bits than float64 has."""
+    """A request that cannot be met: wrong in itself, too large, or in need of more bits than float64 has.
+
+    Where a method refused, `refusal` has the reason and what would fit as data (`construction.refusal.Refusal`).
+    """
+
+    def __init__(self, message: str, refusal: object = None) -> None:
+        super().__init__(message)
+        self.refusal = refusal
+
+
+class NoCodes(PlanError):
+    """Inputs and tokens that no whole numbers of float64's bits were found to keep apart."""
 
 
 class CertificateError(AnyformerError):
     """A certificate that cannot be read or does not speak of the network at hand."""
+
+
+class ToleranceMissed(CertificateError):
+    """A network that was built, but whose proof does not reach the tolerance."""
 
 
 class ModelFileError(AnyformerError):

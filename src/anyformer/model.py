@@ -1,8 +1,9 @@
 """The spine in one place: target → plan → network → proof → run → take away."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,22 +14,23 @@ from anyformer.certificates.checker import Verification, verify
 from anyformer.certificates.declaration import Declaration
 from anyformer.certificates.effort import ORDINARY, Effort
 from anyformer.certificates.measured import measure_error
+from anyformer.construction.asking import AUTO, request_for
 from anyformer.construction.assemble import Construction, build
-from anyformer.construction.drafts import SOFTMAX
-from anyformer.construction.limits import MAX_LAYERS, Limits, Pattern
-from anyformer.construction.plans import Plan
-from anyformer.construction.select import AUTO, METHODS, plans, positioned
-from anyformer.errors import CertificateError, PlanError
+from anyformer.construction.planning import plans
+from anyformer.construction.plans.plan import Method, Plan
+from anyformer.construction.request import LEAST_HIDDEN, MAX_LAYERS, Pattern, Request
+from anyformer.errors import CertificateError, PlanError, ToleranceMissed
 from anyformer.exports.folder import load_folder, save_folder
 from anyformer.networks.activations import Array
 from anyformer.networks.digest import digest
 from anyformer.networks.network import Network
-from anyformer.networks.probability_maps import ProbabilityMap
+from anyformer.networks.probability_maps import ProbabilityMap, Softmax
 from anyformer.patterns.exchange.json_form import in_short
 from anyformer.runtime.run import run
 from anyformer.targets.target import Target
 
 Progress = Callable[[int, int], None]
+SOFTMAX = Softmax()
 # How often a proof that misses the tolerance may be tried again on a finer grid.
 ATTEMPTS = 4
 
@@ -59,89 +61,159 @@ class Model:
         return save_folder(Path(folder), self.network, self.certificate, overwrite)
 
 
-def construct(
-    target: Target,
+def plan(
+    target: Target | str | Callable[..., Any],
     tolerance: float,
+    *,
+    tokens: int | None = None,
+    width: int | None = None,
     p: float = 2.0,
-    method: str = AUTO,
-    max_layers: int = MAX_LAYERS,
-    hidden_size: int = 4,
-    tightness: float = TIGHTNESS,
-    progress: Progress | None = None,
-    pattern: Pattern | None = None,
+    method: Method | str = AUTO,
+    pattern: Pattern | str | None = None,
     probability_map: ProbabilityMap = SOFTMAX,
+    hidden_size: int = LEAST_HIDDEN,
+    tightness: float = TIGHTNESS,
+    max_layers: int = MAX_LAYERS,
     effort: Effort = ORDINARY,
+) -> Plan:
+    """Decide every size of a network without building it; refuse what would not fit, with what would.
+
+    Takes what `construct` takes.
+
+    Example:
+        >>> import anyformer as af
+        >>> af.plan(af.targets.mean_scale(tokens=2), tolerance=0.2).layers
+        31
+    """
+    request = request_for(
+        target,
+        tolerance,
+        tokens=tokens,
+        width=width,
+        p=p,
+        method=method,
+        pattern=pattern,
+        probability_map=probability_map,
+        hidden_size=hidden_size,
+        tightness=tightness,
+        max_layers=max_layers,
+        effort=effort,
+    )
+    return plans(request)[0]
+
+
+def construct(
+    target: Target | str | Callable[..., Any],
+    tolerance: float,
+    *,
+    tokens: int | None = None,
+    width: int | None = None,
+    p: float = 2.0,
+    method: Method | str = AUTO,
+    pattern: Pattern | str | None = None,
+    probability_map: ProbabilityMap = SOFTMAX,
+    hidden_size: int = LEAST_HIDDEN,
+    tightness: float = TIGHTNESS,
+    max_layers: int = MAX_LAYERS,
+    effort: Effort = ORDINARY,
+    progress: Progress | None = None,
 ) -> Model:
     """Build a Transformer for a target and prove that its L^p error is at most the tolerance. No training.
 
     Args:
-        target: what to approximate, with its domain and symmetry.
+        target: what to approximate, with its domain and symmetry; or the name of a ready-made target, or a function of
+            (batch, tokens, width) arrays, with `tokens` and `width`.
         tolerance: the ε of d_p(f, g) <= ε.
+        tokens: the length of the sequences, for a name or a function only.
+        width: numbers per token, for a name or a function only; 1 if not given.
         p: the exponent of the error, 1 <= p <= 64.
-        method: how to build; "auto" takes the method with the fewest layers.
-        max_layers: refuse to build above this many layers.
+        method: how to build, as a value such as `Averaging()` or by name; "auto" takes the one with the fewest layers.
+        pattern: which tokens may attend to which, as a value of `anyformer.patterns` or by name; the network is then
+            sparse and has positions.
+        probability_map: how scores become weights: softmax, sparsemax or entmax.
         hidden_size: hidden units a layer, at least 4; more of them make shallower networks.
         tightness: refine the proof until its bound is within this factor of a lower bound, or the work is used up.
-        progress: told (done, of) while the proof is under way.
-        pattern: who may look at whom (`anyformer.patterns`); the network is then sparse and has positions.
-        probability_map: how scores become weights: softmax, sparsemax or entmax.
+        max_layers: refuse to build above this many layers.
         effort: what the proof may cost; requests that need more are refused before anything is built.
+        progress: told (done, of) while the proof is under way.
 
     Returns:
         The model, certified; anything that cannot be certified raises instead.
 
     Example:
-        >>> built = construct(targets.softmax(tokens=3), tolerance=0.1)
+        >>> import anyformer as af
+        >>> built = af.construct(af.targets.softmax(tokens=3), tolerance=0.1)
         >>> built.certificate.certified_error <= 0.1
         True
     """
-    limits = Limits(max_layers, hidden_size, pattern, probability_map, effort)
-    target = positioned(target, pattern)
-    for planned in plans(target, tolerance, p, method, limits):
-        construction, bound = _attempt(planned, limits, tightness, progress)
-        if bound.upper <= planned.tolerance:
-            return Model(construction.network, certify(construction, bound, tightness), target, construction)
-    raise CertificateError(
-        f"the network was built, but the proof reaches an error of {bound.upper:.6g}, not {tolerance:g}; "
-        f"nothing uncertified is returned. Ask for a tolerance of {bound.upper:.3g} or more."
+    request = request_for(
+        target,
+        tolerance,
+        tokens=tokens,
+        width=width,
+        p=p,
+        method=method,
+        pattern=pattern,
+        probability_map=probability_map,
+        hidden_size=hidden_size,
+        tightness=tightness,
+        max_layers=max_layers,
+        effort=effort,
     )
+    return fulfil(request, progress)
 
 
-def _attempt(
-    planned: Plan, limits: Limits, tightness: float, progress: Progress | None
-) -> tuple[Construction, ErrorBound]:
-    """Build and bound; where the bound misses the tolerance, try again on finer grids, a few times."""
+def fulfil(request: Request, progress: Progress | None = None) -> Model:
+    """What was asked for, by the smallest plan whose proof succeeds."""
+    missed: list[ToleranceMissed] = []
+    for planned in plans(request):
+        try:
+            return carry_out(planned, progress)
+        except ToleranceMissed as error:
+            missed.append(error)
+    raise missed[-1]
+
+
+def carry_out(planned: Plan, progress: Progress | None = None) -> Model:
+    """Plan → network → proof; where the bound misses the tolerance, again on finer grids, a few times."""
     for attempt in range(ATTEMPTS):
         construction = build(planned)
-        bound = _bound(construction, limits, tightness, progress)
-        if bound.upper <= planned.tolerance or attempt + 1 == ATTEMPTS:
-            break
-        try:
-            planned = replace(METHODS[planned.method].finer(planned, limits), probability_map=limits.probability_map)
-        except PlanError:
-            break
-    return construction, bound
-
-
-def _bound(construction: Construction, limits: Limits, tightness: float, progress: Progress | None) -> ErrorBound:
-    plan = construction.plan
-    return derive_bound(
-        construction.network,
-        plan.target,
-        construction.grid,
-        plan.p,
-        plan.tolerance,
-        tightness,
-        progress=progress,
-        effort=limits.effort,
+        bound = prove(construction, progress)
+        if bound.upper <= planned.request.tolerance:
+            return Model(construction.network, certify(construction, bound), planned.target, construction)
+        if attempt + 1 < ATTEMPTS:
+            try:
+                planned = planned.method.finer(planned)
+            except PlanError:
+                break
+    raise ToleranceMissed(
+        f"the network was built, but the proof reaches an error of {bound.upper:.6g}, not "
+        f"{planned.request.tolerance:g}; nothing uncertified is returned. Ask for a tolerance of {bound.upper:.3g} or "
+        f"more."
     )
 
 
-def certify(construction: Construction, bound: ErrorBound, tightness: float = TIGHTNESS) -> Certificate:
+def prove(construction: Construction, progress: Progress | None = None) -> ErrorBound:
+    """Bound the error of a network that was built: the same derivation as `verify`, from its weights alone."""
+    request = construction.plan.request
+    return derive_bound(
+        construction.network,
+        request.target,
+        construction.grid,
+        request.p,
+        tolerance=request.tolerance,
+        tightness=request.tightness,
+        progress=progress,
+        effort=request.effort,
+    )
+
+
+def certify(construction: Construction, bound: ErrorBound) -> Certificate:
     """Write down a bound that was proved, with everything it rests on."""
-    target, asked, network = construction.plan.target, construction.plan, construction.network
+    plan, network = construction.plan, construction.network
+    request = plan.request
     measured = measure_error(
-        lambda x: run(network, x), target, asked.p, strata=construction.grid, tolerance=asked.tolerance
+        lambda x: run(network, x), request.target, request.p, strata=construction.grid, tolerance=request.tolerance
     )
     if not measured.low <= bound.upper:
         raise CertificateError(
@@ -150,20 +222,20 @@ def certify(construction: Construction, bound: ErrorBound, tightness: float = TI
         )
     return Certificate(
         kind=bound.evidence,
-        target=Declaration.of(target),
-        p=asked.p,
-        tolerance=asked.tolerance,
+        target=Declaration.of(request.target),
+        p=request.p,
+        tolerance=request.tolerance,
         certified_error=bound.upper,
         terms=bound.terms,
         grid=construction.grid,
         weights_digest=digest(network),
         measured=measured,
         construction={
-            "method": asked.method,
+            "method": plan.method.name,
             "cells_per_axis": list(construction.grid.cells_per_axis),
-            "id_bits": asked.id_bits,
-            "tightness": float(tightness),
-            **({} if asked.pattern is None else {"pattern": in_short(asked.pattern)}),
+            "id_bits": plan.id_bits,
+            "tightness": request.tightness,
+            **({} if request.pattern is None else {"pattern": in_short(request.pattern)}),
         },
     )
 

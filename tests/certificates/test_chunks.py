@@ -14,9 +14,8 @@ from anyformer.certificates.enclosures import Enclosure
 from anyformer.certificates.feed_forward import Arithmetic, enclose_feed_forward
 from anyformer.certificates.interval_bound import interval_sums
 from anyformer.certificates.job import Job, together
+from anyformer.construction import Averaging, Request
 from anyformer.construction.assemble import build
-from anyformer.construction.averaging import plan_with
-from anyformer.construction.limits import Limits
 from anyformer.networks.runs import Layers
 from tests.random_networks import feed_forward_stage
 
@@ -66,7 +65,7 @@ def test_chunks_cover_every_cell_once(tokens, counts, positions):
 
 @pytest.fixture(scope="module")
 def small_job():
-    built = build(plan_with(af.targets.softmax(tokens=3), 0.2, 2.0, (5,), Limits()))
+    built = build(Averaging().plan_with(Request(target=af.targets.softmax(tokens=3), tolerance=0.2), (5,)))
     return Job(built.network, built.plan.target, built.grid, 2.0, up_to_order=True)
 
 
@@ -106,7 +105,7 @@ def test_skipping_encloses_what_walking_every_layer_encloses():
 
 def peak_memory(count: int) -> int:
     """While proving, beyond the weights and what is made of them once."""
-    built = build(plan_with(af.targets.mean_scale(tokens=2), 0.5, 2.0, (count,), Limits()))
+    built = build(Averaging().plan_with(Request(target=af.targets.mean_scale(tokens=2), tolerance=0.5), (count,)))
 
     def prove() -> None:
         derive_bound(

@@ -3,8 +3,9 @@ import sys
 import pytest
 
 import anyformer as af
-from anyformer.construction.select import methods_for
+from anyformer.construction import METHODS
 
+DENSE = [name for name, method in METHODS.items() if not method.is_sparse]
 SMALL = ("mean-scale", "--epsilon", 0.3)
 
 
@@ -14,7 +15,7 @@ def test_compare_has_a_row_per_method(call):
     assert outcome.code == 0
     assert (data["target"], data["tokens"], data["width"], data["p"]) == ("mean-scale", 2, 1, 2.0)
     assert (data["epsilon"], data["positions"]) == (0.3, False)
-    assert [row["method"] for row in data["methods"]] == methods_for(None)
+    assert [row["method"] for row in data["methods"]] == DENSE
     for row in data["methods"]:
         built = af.construct(af.targets.mean_scale(tokens=2), 0.3, method=row["method"])
         assert row["certified_error"] == built.certificate.certified_error
@@ -27,7 +28,7 @@ def test_compare_as_text(call):
     outcome = call("compare", *SMALL, "--max-layers", 20)
     assert (outcome.code, outcome.err) == (0, "")
     assert "mean-scale on 2 tokens of width 1" in outcome.out
-    assert all(name in outcome.out for name in methods_for(None))
+    assert all(name in outcome.out for name in DENSE)
     assert "\x1b" not in outcome.out
 
 
@@ -63,6 +64,15 @@ def test_patience(call):
     assert "not built: about " in call("compare", *SMALL, "--patience", 1e-6).out
 
 
+@pytest.mark.parametrize("verb", [("compare", "--epsilon", 0.7), ("curve", "--from", 0.7, "--to", 0.9, "--points", 2)])
+def test_a_pattern_brings_positions_with_it(call, verb):
+    """Without --positions, sort is not what it declares; with a pattern all networks have positions."""
+    name, *options = verb
+    outcome = call(name, "sort", "--tokens", 3, "--pattern", "ring", *options, "--json")
+    assert (outcome.code, outcome.data["positions"]) == (0, True)
+    assert call(name, "sort", "--tokens", 3, *options).code == 2
+
+
 def test_own_functions(call, own):
     outcome = call("compare", "own.py:noisy", "--epsilon", 0.3, "--method", "averaging", "--lipschitz", 0.5, "--json")
     assert outcome.code == 0
@@ -73,15 +83,21 @@ def test_own_functions(call, own):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--epsilon", -1), "--epsilon must be positive and finite; got -1.0"),
-        (("--epsilon", 0.3, "--p", 0.5), "--p must be at least 1"),
-        (("--epsilon", 0.3, "--method", "magic"), "--method must be one of auto, averaging"),
-        (("--epsilon", 0.3, "--hidden-size", 3), "--hidden-size must be at least 4; got 3"),
-        (("--epsilon", 0.3, "--patience", "nan"), "--patience must be a positive number of seconds"),
+        (("--epsilon", -1), "the tolerance (epsilon) must be positive and finite; got -1.0"),
+        (("--epsilon", 0.3, "--p", 0.5), "p must be at least 1"),
+        (("--epsilon", 0.3, "--method", "magic"), "the method must be one of auto, averaging"),
+        (("--epsilon", 0.3, "--hidden-size", 3), "hidden_size must be at least 4; got 3"),
+        (("--epsilon", 0.3, "--max-layers", 0), "max_layers must be at least 1; got 0"),
+        (("--epsilon", 0.3, "--tightness", 0.5), "the tightness must be above 1 and finite; got 0.5"),
     ],
 )
 def test_what_no_method_could_do(refused, options, said):
-    assert said in refused("compare", "mean-scale", *options)
+    assert said in refused("compare", "mean-scale", *options, kind="PlanError")
+
+
+def test_patience_is_a_time(refused):
+    said = refused("compare", "mean-scale", "--epsilon", 0.3, "--patience", "nan")
+    assert "--patience must be a positive number of seconds" in said
 
 
 CURVE = ("curve", "mean-scale", "--from", 0.1, "--to", 0.4, "--points", 3)

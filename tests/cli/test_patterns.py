@@ -69,7 +69,7 @@ SORT = ("sort", "--positions", "--tokens", 3, "--epsilon", 0.4)
 @pytest.mark.parametrize("method", ["sparse-averaging", "sparse-selective-shift"])
 def test_a_sparse_model_goes_all_the_way(call, tmp_path, method):
     folder = tmp_path / "model"
-    options = ("--pattern", "sliding-window", "--method", method, "--map", "entmax:1.4")
+    options = ("--pattern", "sliding-window", "--method", method, "--probability-map", "entmax:1.4")
     planned = call("plan", *SORT, *options, "--json")
     assert planned.data["pattern"] == "sliding-window"
     assert planned.data["connections_a_layer"] == 7
@@ -103,9 +103,9 @@ def test_compare_shows_dense_and_sparse_side_by_side(call):
         (("--pattern", "ring", "--method", "averaging"), "averaging takes no sparsity pattern"),
         (("--method", "sparse-averaging"), "sparse-averaging needs a sparsity pattern"),
         (("--pattern", "causal"), "never depends on input"),
-        (("--map", "hardmax"), "--map must be softmax, sparsemax, entmax"),
-        (("--map", "entmax:x"), "entmax:ALPHA with a number"),
-        (("--map", "entmax:0.5"), "alpha must be above 1"),
+        (("--probability-map", "hardmax"), "--probability-map must be softmax, sparsemax, entmax"),
+        (("--probability-map", "entmax:x"), "entmax:ALPHA with a number"),
+        (("--probability-map", "entmax:0.5"), "alpha must be above 1"),
     ],
 )
 def test_requests_that_cannot_be_met(call, options, message):

@@ -37,7 +37,7 @@ def test_plan_agrees_with_the_python_interface(call):
     for name in ("cells", "layers", "attention_layers", "parameters", "id_bits", "bytes_on_disk", "expected_seconds"):
         assert data[name] == getattr(made, name)
     assert data["error"] == asdict(made.error)
-    assert data["stages"] == [asdict(stage) for stage in made.stages]
+    assert data["stages"] == [{**asdict(stage), "role": stage.role.name.lower()} for stage in made.stages]
     assert sum(stage["layers"] for stage in data["stages"]) == data["layers"]
 
 
@@ -95,8 +95,8 @@ def test_parameters_of_ready_made_targets(call, refused):
     [
         (["softmx", "--epsilon", "0.3"], "Did you mean 'softmax'?", "TargetError"),
         (["own.py", "--epsilon", "0.3", "--lipschitz", "1"], "give path/to/file.py:function", "TargetError"),
-        (["softmax", "--epsilon", "nan"], "the tolerance must be positive and finite", "PlanError"),
-        (["softmax", "--epsilon", "-1"], "the tolerance must be positive and finite", "PlanError"),
+        (["softmax", "--epsilon", "nan"], "the tolerance (epsilon) must be positive and finite", "PlanError"),
+        (["softmax", "--epsilon", "-1"], "the tolerance (epsilon) must be positive and finite", "PlanError"),
         (["softmax", "--epsilon", "0.3", "--p", "0.5"], "p must be at least 1 and at most 64", "PlanError"),
         (["softmax", "--epsilon", "0.3", "--method", "magic"], "the method must be one of", "PlanError"),
         (["softmax", "--epsilon", "0.3", "--tokens", "1"], "tokens must be at least 2", "TargetError"),
@@ -275,9 +275,9 @@ def test_an_interrupted_build_leaves_nothing(own, refused, monkeypatch):
 
 
 def test_a_request_names_its_target(own):
-    from anyformer.cli.request import Request, target_of
+    from anyformer.cli.options import Options, target_of
 
-    made = target_of(Request(target="softmax", epsilon=0.1, tokens=3, parameters=["sharpness=5"]))
+    made = target_of(Options(target="softmax", epsilon=0.1, tokens=3, parameters=["sharpness=5"]))
     assert made == af.targets.softmax(tokens=3, sharpness=5.0)
-    positional = target_of(Request(target="softmax", epsilon=0.1, positions=True))
+    positional = target_of(Options(target="softmax", epsilon=0.1, positions=True))
     assert positional == replace(af.targets.softmax(tokens=2), symmetry=Symmetry.NONE)

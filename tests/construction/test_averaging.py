@@ -8,19 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import anyformer as af
-from anyformer import check_contextual_map
+from anyformer import check_contextual_map, plan
 from anyformer.certificates import Evidence
-from anyformer.construction import plan
-from anyformer.construction.averages import all_sequences, id_count, naming
-from anyformer.construction.lattice import Lattice
-from anyformer.construction.multipliers import multiset_multiplier, positional_codes, positional_multiplier
-from anyformer.construction.sidon import (
+from anyformer.construction import Averaging
+from anyformer.construction.codes.multipliers import multiset_multiplier, positional_codes, positional_multiplier
+from anyformer.construction.codes.sidon import (
     bose_chowla_codes,
     collision_free_codes,
     erdos_turan_codes,
     greedy_codes,
 )
-from anyformer.construction.value_runs import find_runs
+from anyformer.construction.codes.sums import sum_codes
+from anyformer.construction.grids.lattice import Lattice
+from anyformer.construction.grids.sequences import all_sequences, id_count
+from anyformer.construction.stages.value_runs import find_runs
 from anyformer.errors import PlanError
 from anyformer.networks import evaluate
 from anyformer.targets import Symmetry
@@ -81,9 +82,9 @@ def test_ids_are_a_contextual_map_on_every_sequence(tokens, columns, positions):
     symmetry = Symmetry.NONE if positions else Symmetry.EQUIVARIANT
     lattice = Lattice.with_counts(af.target(np.cos, tokens=tokens, symmetry=symmetry), (columns,))
     sequences = all_sequences(lattice)
-    ids = naming(lattice).ids(sequences)
+    ids = sum_codes(lattice).ids(sequences)
     assert len(np.unique(ids)) == id_count(lattice)
-    assert ids.max() <= naming(lattice).largest_id
+    assert ids.max() <= sum_codes(lattice).largest_id
     different = np.array([len(set(row)) == tokens for row in sequences.tolist()])
     chosen = different if not positions else np.ones(len(sequences), dtype=bool)
     assert check_contextual_map(
@@ -93,7 +94,7 @@ def test_ids_are_a_contextual_map_on_every_sequence(tokens, columns, positions):
 
 def test_averages_count_where_maxima_do_not():
     lattice = Lattice.with_counts(af.target(np.cos, tokens=3), (4,))
-    ids = naming(lattice).ids(np.array([[0, 0, 3], [0, 3, 3]]))
+    ids = sum_codes(lattice).ids(np.array([[0, 0, 3], [0, 3, 3]]))
     assert not set(ids[0]) & set(ids[1])
 
 
@@ -147,7 +148,7 @@ def test_all_are_proved_without_any_declaration(averaged_models):
 def test_what_needs_half_a_billion_layers_by_selective_shifts():
     target = af.targets.mean_scale(tokens=3)
     planned = plan(target, 0.05)
-    assert planned.method == "averaging"
+    assert planned.method == Averaging()
     assert planned.layers < 600
     with pytest.raises(PlanError, match=r"5\d\d,\d{3},\d{3} layers"):
         plan(target, 0.05, method="selective-shift")
@@ -157,12 +158,13 @@ def test_a_refusal_names_a_tolerance_that_fits():
     target = af.targets.softmax(tokens=3)
     with pytest.raises(PlanError, match="layers where 200 are allowed") as refusal:
         plan(target, 0.01, method="averaging", max_layers=200)
-    tolerance = float(str(refusal.value).split("a tolerance of ")[1].split(" ")[0])
-    assert plan(target, tolerance * 1.1, method="averaging", max_layers=200).layers <= 200
+    tolerance = refusal.value.refusal.fit.tolerance
+    assert tolerance > 0.01
+    assert plan(target, tolerance, method="averaging", max_layers=200).layers <= 200
 
 
 def test_fewer_than_four_hidden_units_are_refused():
-    with pytest.raises(PlanError, match="at least 4 hidden units; got 3"):
+    with pytest.raises(PlanError, match="hidden_size must be at least 4; got 3"):
         plan(af.targets.softmax(tokens=2), 0.1, hidden_size=3)
 
 

@@ -7,15 +7,9 @@ import pytest
 
 import anyformer as af
 from anyformer import check_contextual_map
-from anyformer.construction.lattice import Lattice
-from anyformer.construction.quantise import quantise
-from anyformer.construction.selective_shift import (
-    broadcast_gain,
-    context_ids,
-    largest_shifted,
-    selective_shifts,
-    shifted_codes,
-)
+from anyformer.construction.contexts.selective_shifts import SelectiveShifts, largest_shifted, shifted_codes
+from anyformer.construction.grids.lattice import Lattice
+from anyformer.construction.stages.quantise import quantise
 from anyformer.networks import BlockShape, Network, evaluate
 from anyformer.targets import Box, Symmetry
 
@@ -37,11 +31,11 @@ def test_ids_are_a_contextual_map(tokens, width, count, positions):
     if grid.sequences > 20_000:
         pytest.skip("too many sequences to list")
     codes = grid.sequence_codes()
-    ids = context_ids(grid, codes)
+    ids = SelectiveShifts(grid).ids(codes)
     symmetry = Symmetry.NONE if positions else Symmetry.EQUIVARIANT
     report = check_contextual_map(codes, ids, symmetry)
     assert report.is_contextual, report
-    assert ids.max() <= (1 + broadcast_gain(grid)) * largest_shifted(grid)
+    assert ids.max() <= SelectiveShifts(grid).largest_id
     x = shifted_codes(codes + grid.slot_codes, grid.columns)
     assert x.max() == largest_shifted(grid)
     assert (np.diff(x, axis=1) > 0).all()
@@ -51,11 +45,13 @@ def test_ids_are_a_contextual_map(tokens, width, count, positions):
 @pytest.mark.parametrize(("tokens", "width", "count"), [(2, 1, 8), (2, 2, 2), (3, 1, 4), (3, 2, 4), (4, 1, 4)])
 def test_the_hard_network_computes_these_ids(tokens, width, count, positions):
     grid = lattice(tokens, width, count, positions)
-    stages = tuple(draft.stage for draft in (*quantise(grid, ramp=2.0**-20), *selective_shifts(grid)))
+    stages = tuple(
+        draft.stage for draft in (*quantise(grid, ramp=2.0**-20), *SelectiveShifts(grid).stages(grid, slots=2))
+    )
     network = Network(tokens, width, BlockShape(2, 1, 1), stages, grid.positional_encoding)
     codes = grid.sequence_codes()
     readings = evaluate(network, grid.centres(codes)) @ np.array(grid.radices)
-    assert np.array_equal(readings / grid.cell_width, context_ids(grid, codes))
+    assert np.array_equal(readings / grid.cell_width, SelectiveShifts(grid).ids(codes))
 
 
 @pytest.mark.parametrize(
@@ -63,14 +59,16 @@ def test_the_hard_network_computes_these_ids(tokens, width, count, positions):
 )
 def test_sequences_with_equal_columns_stay_below_every_id(tokens, width, count):
     grid = lattice(tokens, width, count, positions=False)
-    stages = tuple(draft.stage for draft in (*quantise(grid, ramp=2.0**-20), *selective_shifts(grid)))
+    stages = tuple(
+        draft.stage for draft in (*quantise(grid, ramp=2.0**-20), *SelectiveShifts(grid).stages(grid, slots=2))
+    )
     network = Network(tokens, width, BlockShape(2, 1, 1), stages)
     rows = [
         row for row in itertools.combinations_with_replacement(range(grid.columns), tokens) if len(set(row)) < tokens
     ]
     readings = evaluate(network, grid.centres(np.array(rows))) @ np.array(grid.radices) / grid.cell_width
     # Half a cell is what the value map's ramp leaves; thirds are not floats, so the readings may be a little off.
-    assert readings.max() < context_ids(grid, grid.sequence_codes()).min() - 0.6
+    assert readings.max() < SelectiveShifts(grid).ids(grid.sequence_codes()).min() - 0.6
 
 
 def test_planted_faults_are_found_with_a_witness():
@@ -100,6 +98,8 @@ def test_shapes_that_do_not_fit_are_refused():
 def test_hardmax_cannot_count():
     """Why sequences with equal columns are lost: {a, a, b} and {a, b, b} get the same ids."""
     grid = lattice(3, 1, 4, positions=False)
-    stages = tuple(draft.stage for draft in (*quantise(grid, ramp=2.0**-20), *selective_shifts(grid)))
+    stages = tuple(
+        draft.stage for draft in (*quantise(grid, ramp=2.0**-20), *SelectiveShifts(grid).stages(grid, slots=2))
+    )
     ids = evaluate(Network(3, 1, BlockShape(2, 1, 1), stages), grid.centres(np.array([[0, 0, 3], [0, 3, 3]])))
     assert set(ids[0].ravel()) == set(ids[1].ravel())

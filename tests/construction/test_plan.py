@@ -3,12 +3,12 @@ import math
 import pytest
 
 import anyformer as af
-from anyformer.construction import plan as plan_any
+from anyformer.construction import Resource
 from anyformer.errors import PlanError
 
 
-def plan(target, tolerance, p=2.0, method="selective-shift", **limits):
-    return plan_any(target, tolerance, p, method, **limits)
+def plan(target, tolerance, method="selective-shift", **asked):
+    return af.plan(target, tolerance, method=method, **asked)
 
 
 def test_layer_counts_are_the_theorems():
@@ -33,8 +33,8 @@ def test_faithful_ids_have_2_n_plus_1_d_log_n_bits():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"tolerance": 0.0}, "tolerance must be positive and finite; got 0.0"),
-        ({"tolerance": math.nan}, "tolerance must be positive and finite; got nan"),
+        ({"tolerance": 0.0}, r"tolerance \(epsilon\) must be positive and finite; got 0.0"),
+        ({"tolerance": math.nan}, r"tolerance \(epsilon\) must be positive and finite; got nan"),
         ({"tolerance": 0.1, "p": 0.5}, "p must be at least 1 and at most 64; got 0.5"),
         ({"tolerance": 0.1, "p": math.inf}, "p must be at least 1 and at most 64"),
         (
@@ -51,11 +51,14 @@ def test_bad_requests_are_refused(arguments, message):
 def test_too_many_layers_are_refused_with_what_would_fit():
     with pytest.raises(PlanError) as refusal:
         plan(af.targets.mean_scale(tokens=3), 0.05, max_layers=10_000)
-    message = str(refusal.value)
+    message, refused = str(refusal.value), refusal.value.refusal
     assert "layers where 10,000 are allowed" in message
-    assert "2 tokens: about" in message
-    tolerance = float(message.split("a tolerance of ")[1].split(" ")[0])
-    assert plan(af.targets.mean_scale(tokens=3), tolerance, max_layers=10_000).layers <= 10_000
+    assert (refused.method, refused.shortage.resource, refused.shortage.allowed) == (
+        "selective-shift", Resource.LAYERS, 10_000
+    )  # fmt: skip
+    assert refused.shortage.needed > 10_000
+    assert f"a tolerance of {refused.fit.tolerance:.3g} or more" in message
+    assert plan(af.targets.mean_scale(tokens=3), refused.fit.tolerance, max_layers=10_000).layers <= 10_000
 
 
 def test_too_few_bits_are_refused_with_the_count():
@@ -72,6 +75,5 @@ def test_what_fits_is_certified():
     target = af.targets.softmax(tokens=3)
     with pytest.raises(PlanError) as refusal:
         plan(target, 0.01, max_layers=2_000)
-    tolerance = float(str(refusal.value).split("a tolerance of ")[1].split(" ")[0])
-    model = af.construct(target, tolerance, method="selective-shift", max_layers=2_000)
+    model = af.construct(target, refusal.value.refusal.fit.tolerance, method="selective-shift", max_layers=2_000)
     assert model.certificate.is_within_tolerance

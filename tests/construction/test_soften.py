@@ -3,10 +3,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anyformer.construction.drafts import Draft, power_of_two_above, power_of_two_below, relu_units, soften
-from anyformer.construction.rowwise import clamp_rows, rowwise_stage, vanish
+from anyformer.construction.dyadic import power_of_two_above, power_of_two_below
+from anyformer.construction.stages.coordinates import clamp_rows, rowwise_stage, vanish
+from anyformer.construction.stages.draft import Draft
+from anyformer.construction.stages.soften import relu_units, soften
 from anyformer.networks import BlockShape, Network, evaluate
 from anyformer.networks.activations import pieces, step
+from anyformer.networks.probability_maps import Softmax
+from anyformer.networks.roles import Role
 
 SHAPES = {
     "quantise": (pieces((0.0, 0.25), (0, 0), (-1, 0), (0, 0)), 2.0**-6),
@@ -46,29 +50,29 @@ def test_powers_of_two_bracket(x):
 
 
 def as_network(drafts: list[Draft], width: int) -> Network:
-    return Network(2, width, BlockShape(2, 1, 4), tuple(soften(draft, 4) for draft in drafts))
+    return Network(2, width, BlockShape(2, 1, 4), tuple(soften(draft, 4, Softmax()) for draft in drafts))
 
 
 @pytest.mark.parametrize("size", [1.5, 1e3, 1e17, 1e40, 1e120, 1e300])
 def test_the_ladder_clamps_every_float(size):
-    network = as_network([clamp_rows("clamp", 2, 1.0, reach=np.inf)], 2)
+    network = as_network([clamp_rows("clamp", Role.TIDY, 2, 1.0, reach=np.inf)], 2)
     x = np.array([[[size, -size], [0.3, -0.7]]])
     assert evaluate(network, x).tolist() == [[[1.0, -1.0], [0.3, -0.7]]]
 
 
 def test_a_single_rung_would_not():
-    network = as_network([clamp_rows("clamp", 1, 1.0, reach=0.0)], 1)
+    network = as_network([clamp_rows("clamp", Role.TIDY, 1, 1.0, reach=0.0)], 1)
     assert evaluate(network, np.full((1, 2, 1), 1e40)).tolist() != [[[1.0], [1.0]]]
 
 
 def test_vanish_sends_whole_tokens_to_zero_and_leaves_the_others():
-    network = as_network(vanish("vanish", 3, threshold=16.0, others=8.0), 3)
+    network = as_network(vanish("vanish", Role.TIDY, 3, threshold=16.0, others=8.0), 3)
     x = np.array([[[16.0, 1.25, 3.0], [7.5, 1.25, 3.0]], [[1e6, 0.0, 4.0], [-3.0, -1.0, 0.5]]])
     expected = np.array([[[0.0, 0.0, 0.0], [7.5, 1.25, 3.0]], [[0.0, 0.0, 0.0], [-3.0, -1.0, 0.5]]])
     assert np.array_equal(evaluate(network, x), expected)
 
 
 def test_rowwise_layers_touch_one_coordinate():
-    stage = rowwise_stage("rows", 3, [2, 0], [0.5, 0.25], step(1.0))
+    stage = rowwise_stage("rows", Role.OTHER, 3, [2, 0], [0.5, 0.25], step(1.0))
     assert stage.W_1[:, 0].tolist() == [[0, 0, 1], [1, 0, 0]]
     assert stage.b_1.ravel().tolist() == [-0.5, -0.25]

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 import anyformer as af
+from anyformer import plan
 from anyformer.certificates import Verdict, Verification
 from anyformer.certificates.contextual_map import check_contextual_map
-from anyformer.construction import plan, sparse_averaging, sparse_shift
-from anyformer.construction.limits import Limits
+from anyformer.construction import Request, SparseAveraging, SparseSelectiveShift
 from anyformer.errors import ModelFileError, PlanError
 from anyformer.networks import Entmax, Network, Sparsemax, evaluate
 from anyformer.networks.digest import digest
+from anyformer.networks.roles import Role
 from anyformer.patterns import (
     Causal,
     Multihead,
@@ -30,7 +31,7 @@ from anyformer.patterns import (
 )
 from anyformer.targets.target import Symmetry
 
-SHIFT, AVERAGING = sparse_shift.NAME, sparse_averaging.NAME
+SHIFT, AVERAGING = SparseSelectiveShift().name, SparseAveraging().name
 NAMES = ["sliding-window", "star", "strided", "fixed", "bigbird", "random"]
 # Line, star, … at three lengths; where ids are too long for float64, averaging must do what the shift cannot.
 TOO_LONG = {("sliding-window", 5)}
@@ -66,7 +67,7 @@ def _check_layers(model: af.Model, name: str, tokens: int, method: str) -> None:
     assert model.network.attention_layer_count == model.construction.plan.attention_layers
     assert model.network.layer_count == model.construction.plan.layers
     if method == SHIFT:
-        values = next(stage for stage in model.network.stages if stage.name == "value map")
+        values = next(stage for stage in model.network.stages if stage.role is Role.VALUE)
         assert len(values) == tokens * columns**tokens
 
 
@@ -111,12 +112,12 @@ def test_width_two(method):
 )
 def test_both_are_contextual_maps(family, tokens, columns):
     codes = np.array(list(itertools.product(range(columns), repeat=tokens)))
-    found = sparse_averaging.find_codes(family, tokens, columns)
+    request = Request(target=target(tokens), tolerance=0.4, pattern=family)
+    found = SparseAveraging().context(request, SparseAveraging().lattice(request, (columns,)))
     assert check_contextual_map(codes, found.ids(codes), Symmetry.NONE).is_contextual
     assert found.ids(codes).max() == found.largest_id
     if check_universality(family, tokens).path.gamma:
-        lattice = sparse_shift._grid(af.targets.sort(tokens=tokens), (columns,), Limits(pattern=family))
-        shifted = sparse_shift.shifts(lattice, Limits(pattern=family))
+        shifted = SparseSelectiveShift().context(request, SparseSelectiveShift().lattice(request, (columns,)))
         assert check_contextual_map(codes, shifted.ids(codes), Symmetry.NONE).is_contextual
         assert shifted.ids(codes).max() <= shifted.largest_id
 
@@ -127,13 +128,13 @@ def test_averaging_needs_neither_a_path_nor_self_loops():
     with pytest.raises(PlanError, match=r"(?s)Assumption 1.*self-loops: fails"):
         plan(target(4), 0.4, method=SHIFT, pattern=family)
     model = af.construct(target(4), 0.4, pattern=family)
-    assert model.construction.plan.method == AVERAGING
+    assert model.construction.plan.method == SparseAveraging()
     assert model.verify().verdict is Verdict.PROVED
 
 
 def test_two_lists_a_layer_are_averaged_by_two_heads():
     family = Multihead((SlidingWindow(1), PlainStar()))
-    with pytest.raises(PlanError, match="same list for both heads"):
+    with pytest.raises(PlanError, match="both heads of a layer must have the same list of keys"):
         plan(target(4), 0.4, method=SHIFT, pattern=family)
     assert af.construct(target(4), 0.4, pattern=family).verify().verdict is Verdict.PROVED
 
@@ -145,9 +146,9 @@ def test_what_cannot_be_is_refused_with_the_reason():
         plan(target(4), 0.4, method=SHIFT, pattern=Causal(SlidingWindow(1)))
     with pytest.raises(PlanError, match=r"without \{0\} the rest falls into 3 pieces"):
         plan(target(4), 0.4, method=SHIFT, pattern=PlainStar())
-    with pytest.raises(PlanError, match="needs a sparsity pattern; averaging, selective-shift would do"):
+    with pytest.raises(PlanError, match="sparse-selective-shift needs a sparsity pattern; none was given"):
         plan(target(4), 0.4, method=SHIFT)
-    with pytest.raises(PlanError, match="averaging takes no sparsity pattern; sparse-averaging"):
+    with pytest.raises(PlanError, match="averaging takes no sparsity pattern; one was given"):
         plan(target(4), 0.4, method="averaging", pattern=Ring())
     with pytest.raises(PlanError, match="target's 4 tokens; it has 5"):
         plan(target(4), 0.4, pattern=Ring().at(5))
@@ -251,5 +252,5 @@ def test_traces_show_what_the_network_does(saved):
     x = [[0.15], [0.8], [0.4]]
     followed = trace(model.network, model.certificate, x)
     assert np.array_equal(np.array(followed.output), model(x))
-    shifts = next(stage for stage in followed.stages if stage.name == "sparse selective shifts")
+    shifts = next(stage for stage in followed.stages if stage.role is Role.SHIFT)
     assert {move.token for move in shifts.moves} == {1, 2}  # γ(1) keeps its code, all others are shifted once

@@ -5,11 +5,13 @@ import pytest
 
 import anyformer as af
 from anyformer.certificates import Evidence, derive_bound
-from anyformer.construction import averaging, build, by_ids, faithful, plan
-from anyformer.construction.averages import all_sequences
-from anyformer.construction.lattice import Lattice
-from anyformer.construction.tables import cell_values
+from anyformer.construction import Averaging, SelectiveShift, build
+from anyformer.construction.grids.lattice import Lattice
+from anyformer.construction.grids.sequences import all_sequences
+from anyformer.construction.grids.tables import cell_values
+from anyformer.construction.plans.layout import MERGE_SHARE, ROUNDING_SHARE
 from anyformer.networks import BlockShape, evaluate
+from anyformer.networks.roles import Role
 from anyformer.targets import Box, CompactSupport, EntrywiseLipschitz, Lipschitz, Symmetry
 
 
@@ -50,20 +52,34 @@ TARGETS = {
 }  # fmt: skip
 
 
-TABLES = {"selective-shift": faithful.table, "averaging": averaging.table}
-SEQUENCES = {"selective-shift": Lattice.sequence_codes, "averaging": all_sequences}
+def averaging_table(plan, codes):
+    """What the plan's runs of ids give to the cells of the given sequences."""
+    ids = Averaging().context(plan.request, plan.lattice).ids(codes)
+    # Runs go downwards: the first whose lowest id is at or below the id holds it.
+    return plan.values.values[np.searchsorted(-plan.values.lowest, -ids)]
 
 
-@pytest.fixture(scope="module", params=[(name, method) for name in TARGETS for method in TABLES], ids="-".join)
-def construction(request):
-    name, method = request.param
+METHODS = ["selective-shift", "averaging"]
+TABLES = {SelectiveShift(): SelectiveShift().table, Averaging(): averaging_table}
+SEQUENCES = {SelectiveShift(): Lattice.sequence_codes, Averaging(): all_sequences}
+
+
+def plan(name, method):
     target, tolerance, p = TARGETS[name]
-    return build(plan(target, tolerance, p, method))
+    return af.plan(target, tolerance, p=p, method=method)
+
+
+@pytest.fixture(scope="module", params=[(name, method) for name in TARGETS for method in METHODS], ids="-".join)
+def construction(request):
+    return build(plan(*request.param))
 
 
 def test_what_is_built_is_what_was_planned(construction):
     planned, network = construction.plan, construction.network
-    assert [(s.name, s.kind, s.layers) for s in planned.stages] == [(s.name, s.kind, len(s)) for s in network.stages]
+    assert [(s.name, s.role, s.kind, s.layers) for s in planned.stages] == [
+        (s.name, s.role, s.kind, len(s)) for s in network.stages
+    ]
+    assert Role.OTHER not in {stage.role for stage in planned.stages}
     assert planned.layers == network.layer_count
     assert planned.attention_layers == network.attention_layer_count
     assert planned.parameters == network.parameter_count
@@ -92,21 +108,21 @@ def test_the_softmax_network_is_the_table_bit_for_bit_on_every_cell(construction
 
 
 def test_the_faithful_table_is_the_target_up_to_its_quantum():
-    planned = plan(*TARGETS["width 2"], "selective-shift")
+    planned = plan("width 2", "selective-shift")
     codes = planned.lattice.sequence_codes()[:500]
-    error = np.abs(faithful.table(planned, codes) - planned.target(planned.lattice.centres(codes)))
+    error = np.abs(SelectiveShift().table(planned, codes) - planned.target(planned.lattice.centres(codes)))
     finest = planned.output_bound * 2.0**-50
     assert error[..., 0].max() <= max(planned.output_quantum, finest) / 2
     assert error[..., 1].max() <= finest / 2
 
 
 def test_the_averaging_table_is_the_mean_over_cells_up_to_merging_and_rounding():
-    planned = plan(*TARGETS["three tokens"], "averaging")
+    planned = plan("three tokens", "averaging")
     codes = all_sequences(planned.lattice)
-    error = np.abs(averaging.table(planned, codes) - cell_values(planned.target, planned.lattice, codes))
-    share = by_ids.MERGE_SHARE + by_ids.ROUNDING_SHARE
+    error = np.abs(averaging_table(planned, codes) - cell_values(planned.target, planned.lattice, codes))
+    share = MERGE_SHARE + ROUNDING_SHARE
     # The tolerance is a norm over three entries of the unit cube, the shares are meant for each of them.
-    assert error.max() <= share * planned.tolerance / 3**0.5
+    assert error.max() <= share * planned.request.tolerance / 3**0.5
 
 
 def test_hard_and_soft_agree_on_ten_thousand_random_inputs(construction):
@@ -127,23 +143,24 @@ def test_hard_and_soft_agree_on_ten_thousand_random_inputs(construction):
 def test_the_proof_reaches_the_tolerance(construction):
     planned = construction.plan
     # Paper A's grids were planned with the modulus: prove them with it too, which is quick in any dimension.
-    evidence = Evidence.MODULUS if planned.method == "selective-shift" else None
+    evidence = Evidence.MODULUS if planned.method == SelectiveShift() else None
+    asked = planned.request
     bound = derive_bound(
-        construction.network, planned.target, construction.grid, planned.p, planned.tolerance, evidence=evidence
+        construction.network, asked.target, construction.grid, asked.p, asked.tolerance, evidence=evidence
     )
     measured = af.model.certify(construction, bound).measured
-    assert measured.low <= bound.upper <= planned.tolerance
+    assert measured.low <= bound.upper <= asked.tolerance
     assert bound.lower <= measured.high
     # Where the modulus is attained the bound is the truth itself, and the estimate may lie above it by its own noise.
     assert measured.error <= bound.upper + (measured.high - measured.low) / 2
 
 
 @pytest.mark.parametrize("far", [1e-3, 0.3, 1.0, 1e3, 1e17, 1e60, 1e300])
-@pytest.mark.parametrize("method", TABLES)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", ["support", "support, width 2", "own support", "own support, width 2"])
 def test_outside_the_support_float64_gives_exactly_zero(name, method, far):
-    target, tolerance, p = TARGETS[name]
-    network = build(plan(target, tolerance, p, method)).network
+    target = TARGETS[name][0]
+    network = build(plan(name, method)).network
     rng = np.random.default_rng(2)
     low, high = target.domain.lows(target.width), target.domain.highs(target.width)
     x = low + (high - low) * rng.random((200, target.tokens, target.width))
@@ -156,7 +173,7 @@ def test_outside_the_support_float64_gives_exactly_zero(name, method, far):
 def test_positions_and_compact_support_are_refused_with_the_reason():
     target = own(lambda x: 0 * x, tokens=2, lipschitz=1.0, domain=CompactSupport(), symmetry=Symmetry.NONE)
     with pytest.raises(af.AnyformerError, match=r"its value at X with the tokens permuted"):
-        plan(target, 0.5)
+        af.plan(target, 0.5)
 
 
 def test_a_shift_that_lands_in_a_later_slot_would_be_shifted_again():
@@ -164,7 +181,7 @@ def test_a_shift_that_lands_in_a_later_slot_would_be_shifted_again():
     columns, codes = 8, np.array([7, 8])
     landed = codes[0] + columns * (codes[1] - codes[0])
     assert landed == 15 < 2 * columns
-    lattice = plan(af.targets.sort(tokens=2), 0.1, method="selective-shift").lattice
+    lattice = plan("positional", "selective-shift").lattice
     least = lattice.slot_codes[1] - (lattice.columns - 1)
     last_code = lattice.slot_codes[1] + lattice.columns - 1
     assert lattice.columns - 1 + lattice.columns * least > last_code

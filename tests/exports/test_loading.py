@@ -153,7 +153,7 @@ def test_a_folder_replaced_again_and_again_is_not_read(models, saved, monkeypatc
         (b"\xff\xfe", "config.json must be JSON in UTF-8; got 'utf-8' codec"),
         (b"[1, 2]", r"config.json must be a JSON object; got \[1, 2\]"),
         (b"null", "config.json must be a JSON object; got None"),
-        (b"{}", "config.json: format must be 'anyformer-model-1', the one this version reads; got nothing"),
+        (b"{}", "config.json: format must be 'anyformer-model-2', the one this version reads; got nothing"),
     ],
 )
 def test_a_config_that_is_no_config(saved, content, message):
@@ -167,8 +167,8 @@ SIZE = r"must be a whole number from \d to \d+; got"
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        (["format"], "anyformer-model-2", "format must be 'anyformer-model-1'.*got 'anyformer-model-2'"),
-        (["format"], 1, "format must be 'anyformer-model-1'.*got 1"),
+        (["format"], "anyformer-model-3", "format must be 'anyformer-model-2'.*got 'anyformer-model-3'"),
+        (["format"], 1, "format must be 'anyformer-model-2'.*got 1"),
         (["tokens"], ..., f"tokens {SIZE} nothing"),
         (["tokens"], 1, "tokens must be a whole number from 2 to .*; got 1"),
         (["tokens"], True, f"tokens {SIZE} True"),
@@ -202,7 +202,11 @@ SIZE = r"must be a whole number from \d to \d+; got"
         (["stages", 1, "layers"], 0, rf"stages\[1\].layers {SIZE} 0"),
         (["stages", 1, "layers"], False, rf"stages\[1\].layers {SIZE} False"),
         (["stages", 1, "layers"], ..., rf"stages\[1\].layers {SIZE} nothing"),
-        (["stages", 1, "activation"], "gelu", r"stages\[1\].'activation' must not be there, the fields are name, kind"),
+        (
+            ["stages", 1, "activation"],
+            "gelu",
+            r"stages\[1\].'activation' must not be there, the fields are name, role, kind",
+        ),
         (["causal"], True, r"'causal' must not be there, the fields are format, tokens"),
     ],
 )

@@ -107,14 +107,14 @@ def test_memory_order_does_not_matter(certificate_for, tmp_path):
 def test_the_config_says_what_it_should(originals):
     text = (originals[1] / "config.json").read_text()
     assert json.loads(text) == {
-        "format": "anyformer-model-1",
+        "format": "anyformer-model-2",
         "tokens": 2,
         "width": 1,
         "heads": 2,
         "head_size": 1,
         "hidden_size": 4,
         "stages": [
-            {"name": stage.name, "kind": stage.kind, "layers": len(stage)}
+            {"name": stage.name, "role": stage.role.name.lower(), "kind": stage.kind, "layers": len(stage)}
             for stage in load_folder(originals[1])[0].stages
         ],
         "positional_encoding": True,

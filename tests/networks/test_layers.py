@@ -87,7 +87,9 @@ def test_the_digest_changes_with_any_bit_name_or_order():
 def test_networks_show_their_stages_and_not_their_numbers():
     ones = np.ones((50_000, 4, 2))
     stage = FeedForwardStage("value map", ones, ones[..., 0], ones.swapaxes(1, 2), ones[:, 0])
-    assert repr(stage) == "FeedForwardStage(name='value map', activation=ReLU(), layers=50000, hidden_size=4, width=2)"
+    assert repr(stage) == (
+        "FeedForwardStage(name='value map', activation=ReLU(), role=Role.OTHER, layers=50000, hidden_size=4, width=2)"
+    )
     shown = repr(Network(3, 2, BlockShape(), (stage,), positional_encoding=np.ones((3, 2))))
     assert repr(stage) in shown
     assert "positional_encoding" in shown

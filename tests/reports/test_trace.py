@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 import anyformer as af
+from anyformer import plan
 from anyformer.certificates import Certificate, Grid, MeasuredError
 from anyformer.certificates.declaration import Declaration
 from anyformer.certificates.evidence import Evidence
-from anyformer.construction import build, plan
-from anyformer.construction.selective_shift import context_ids
+from anyformer.construction import build
+from anyformer.construction.contexts.selective_shifts import SelectiveShifts
 from anyformer.errors import CertificateError, NetworkError
 from anyformer.networks.evaluate import add_positions, apply_attention, apply_feed_forward
 from anyformer.networks.layers import AttentionLayer
@@ -57,7 +58,7 @@ def test_cells_codes_and_ids_are_those_of_the_construction(model):
         by_name = {stage.name: stage for stage in seen.stages}
         assert by_name["quantise"].codes == tuple((codes + lattice.slot_codes).tolist())
         assert seen.context_ids == by_name["global shift"].codes
-        assert seen.context_ids == tuple(context_ids(lattice, codes[None])[0].tolist())
+        assert seen.context_ids == tuple(SelectiveShifts(lattice).ids(codes[None])[0].tolist())
         assert all(isinstance(one, int) for one in seen.context_ids)
 
 
@@ -116,7 +117,14 @@ def test_between_the_cells_and_outside_there_is_no_cell(small_models):
     seen = followed(built, [[between], [1.5]])
     assert seen.cells == ((None,), (None,))
     assert seen.columns == (None, None)
+    assert seen.leaves_domain
+    assert not followed(built, [[between], [0.5]]).leaves_domain
     assert np.array(seen.output).tobytes() == built(np.array([[between], [1.5]])).tobytes()
+
+
+def test_a_certificate_with_compact_support_speaks_of_every_input(small_models):
+    bump = next(model for model in small_models if model.certificate.target.name == "bump")
+    assert not followed(bump, np.full((bump.network.tokens, bump.network.width), 7.0)).leaves_domain
 
 
 def test_positions_are_part_of_the_way(small_models):

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 import anyformer as af
-from anyformer import reports
+from anyformer import plan, reports
 from anyformer.certificates import Claim, Verdict, Verification
-from anyformer.construction import build, plan
-from anyformer.construction.select import methods_for
+from anyformer.construction import METHODS, build
+from anyformer.networks.roles import Role
 from anyformer.reports.models import build_view, describe_data, describe_view
 from anyformer.reports.plans import plan_data, plan_view
-from anyformer.reports.stages import PURPOSES, UNKNOWN, purpose
 from anyformer.reports.terminal import duration, facts, number, size, table, visible
 from anyformer.reports.trace_views import MOST_MOVES, trace_data, trace_view
 from anyformer.reports.verification import verification_data, verification_view
@@ -74,16 +73,21 @@ def built_networks():
         (af.targets.sort(tokens=2), 0.3),
         (af.target(lambda x: x, tokens=2, lipschitz=1.0, domain=af.targets.Box(-1.0, 1.0)), 1.0),
     ]
-    dense = [build(plan(*one, method=method)).network for one in wanted for method in methods_for(None)]
+    dense = [
+        build(plan(*one, method=method)).network
+        for one in wanted
+        for method in METHODS
+        if not METHODS[method].is_sparse
+    ]
     ring = af.patterns.Ring()
     sort = af.targets.sort(tokens=3)
-    return dense + [build(plan(sort, 0.4, method=method, pattern=ring)).network for method in methods_for(ring)]
+    sparse = [name for name, method in METHODS.items() if method.is_sparse]
+    return dense + [build(plan(sort, 0.4, method=method, pattern=ring)).network for method in sparse]
 
 
-def test_every_stage_that_is_built_has_words_and_every_word_a_stage():
-    names = {stage.name for network in built_networks() for stage in network.stages}
-    assert names == set(PURPOSES)
-    assert purpose(HOSTILE) == UNKNOWN
+def test_every_stage_that_is_built_says_what_it_is_for_and_every_role_is_played():
+    roles = {stage.role for network in built_networks() for stage in network.stages}
+    assert roles == set(Role) - {Role.OTHER}
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
@@ -138,8 +142,15 @@ def test_hostile_names_are_shown_as_text(small_models):
         assert HARMLESS in text
         assert "\x1b" not in text
         assert "\u202e" not in text
-    assert UNKNOWN in render(trace_view(seen), columns=200)
     assert json.loads(json.dumps(describe_data(evil)))["stages"][0]["name"] == HOSTILE
+
+
+def test_a_trace_outside_the_domain_says_so(small_models):
+    built = small_models[0]
+    outside, inside = (reports.trace(built.network, built.certificate, [[0.1], [end]]) for end in (1.5, 1.0))
+    assert "note: this input leaves the domain, [0, 1]; nothing is proved of it" in render(trace_view(outside), 200)
+    assert trace_data(outside)["leaves_domain"] is True
+    assert "leaves the domain" not in render(trace_view(inside), 200)
 
 
 @pytest.mark.parametrize("columns", WIDTHS)

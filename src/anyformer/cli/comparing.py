@@ -5,56 +5,38 @@ import math
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from anyformer.certificates.powers import MOST_P
 from anyformer.cli.failures import CHECK_FAILED, UsageError
+from anyformer.cli.options import Options, request_of, takes_options
 from anyformer.cli.output import Json, at_work, emit
-from anyformer.cli.request import Request, effort_for, map_of, pattern_of, takes_request, target_of
 from anyformer.cli.workforce import workforce
-from anyformer.construction.select import AUTO, METHODS
 from anyformer.pictures import SUFFIXES, require_matplotlib
-
-if TYPE_CHECKING:
-    from anyformer.reports.comparison import Asked
 
 Patience = Annotated[float, typer.Option(metavar="SECONDS", help="Do not build what is expected to take longer.")]
 
 
-@takes_request
-def compare(request: Request, patience: Patience = 120.0, json: Json = False) -> None:
+@takes_options
+def compare(options: Options, patience: Patience = 120.0, json: Json = False) -> None:
     """Build a target with every method, or the one asked for, and show sizes, errors and times side by side."""
-    from anyformer.reports.comparison import compare as compare_methods
+    from anyformer.comparison import compare as compare_methods
+    from anyformer.construction.planning import methods_for
     from anyformer.reports.comparison import comparison_data, comparison_view
 
-    _check_shared(request, patience)
-    _check_tolerance("--epsilon", request.epsilon)
-    with workforce(request.workers, request.dask), at_work("proving") as progress:
-        target = target_of(request)
-        rows = compare_methods(
-            target,
-            request.epsilon,
-            request.p,
-            None if request.method == AUTO else (request.method,),
-            request.max_layers,
-            request.hidden_size,
-            request.tightness,
-            patience,
-            progress,
-            pattern_of(request),
-            map_of(request),
-            effort_for(request),
-        )
-    about = (target, request.epsilon, request.p, rows)
-    emit(json, comparison_data(*about), comparison_view(*about))
-    _finish(any(row.is_certified for row in rows))
+    _check_patience(patience)
+    with workforce(options.workers, options.dask), at_work("proving") as progress:
+        request = request_of(options)
+        methods = None if request.method is None else methods_for(request)
+        tried = compare_methods(request, methods, patience, progress)
+    emit(json, comparison_data(request, tried), comparison_view(request, tried))
+    _finish(any(one.is_certified for one in tried))
 
 
-@takes_request
+@takes_options
 def curve(
-    request: Request,
+    options: Options,
     largest: Annotated[float, typer.Option("--to", help="The largest error to stay below.")],
     points: Annotated[int, typer.Option(help="How many errors, equal ratios apart, at least 2.")] = 6,
     output: Annotated[
@@ -64,19 +46,21 @@ def curve(
     json: Json = False,
 ) -> None:
     """Build a target for a range of errors and show what each takes: layers, parameters and time."""
-    from anyformer.reports.curves import curve as curve_of
-    from anyformer.reports.curves import curve_data, curve_view, tolerances, write_picture
+    from anyformer.comparison import curve as curve_of
+    from anyformer.comparison import tolerances
+    from anyformer.reports.curve_pictures import write_picture
+    from anyformer.reports.curves import curve_data, curve_view
 
-    _check_range(request, largest, points)
-    _check_shared(request, patience)
+    _check_range(options, largest, points)
+    _check_patience(patience)
     if output is not None:
         _check_picture(output)
-    with workforce(request.workers, request.dask), at_work("proving") as progress:
-        asked = _asked(request, patience)
-        made = curve_of(asked, tolerances(request.epsilon, largest, points), request.method, progress)
-        has_any = any(point.is_certified for point in made)
-        place = str(write_picture(asked, made, output)) if output is not None and has_any else None
-    emit(json, curve_data(asked, made, place), curve_view(asked, made, place))
+    with workforce(options.workers, options.dask), at_work("proving") as progress:
+        request = request_of(options)
+        tried = curve_of(request, tolerances(options.epsilon, largest, points), patience, progress)
+        has_any = any(one.is_certified for one in tried)
+        place = str(write_picture(request, tried, output)) if output is not None and has_any else None
+    emit(json, curve_data(request, tried, place), curve_view(request, tried, place))
     _finish(has_any)
 
 
@@ -93,35 +77,12 @@ def _with_option(verb: Callable[..., None], name: str, annotation: Any) -> None:
 _with_option(curve, "epsilon", Annotated[float, typer.Option("--from", help="The smallest error to stay below.")])
 
 
-def _asked(request: Request, patience: float) -> "Asked":
-    from anyformer.reports.comparison import Asked
-
-    return Asked(
-        target_of(request),
-        request.p,
-        request.max_layers,
-        request.hidden_size,
-        request.tightness,
-        patience,
-        pattern_of(request),
-        map_of(request),
-        effort_for(request),
-    )
-
-
 def _finish(has_any: bool) -> None:
     if not has_any:
         raise typer.Exit(CHECK_FAILED)
 
 
-def _check_shared(request: Request, patience: float) -> None:
-    """What no method could do is a mistake in the request, not a refusal of a method."""
-    if not 1 <= request.p <= MOST_P:
-        raise UsageError(f"--p must be at least 1 and at most {MOST_P:g}; got {request.p!r}.")
-    if request.method not in (AUTO, *METHODS):
-        raise UsageError(f"--method must be one of {AUTO}, {', '.join(METHODS)}; got {request.method!r}.")
-    if request.hidden_size < 4:
-        raise UsageError(f"--hidden-size must be at least 4; got {request.hidden_size}.")
+def _check_patience(patience: float) -> None:
     if not patience > 0:
         raise UsageError(f"--patience must be a positive number of seconds; got {patience!r}.")
 
@@ -131,11 +92,11 @@ def _check_tolerance(option: str, value: float) -> None:
         raise UsageError(f"{option} must be positive and finite; got {value!r}.")
 
 
-def _check_range(request: Request, largest: float, points: int) -> None:
-    _check_tolerance("--from", request.epsilon)
+def _check_range(options: Options, largest: float, points: int) -> None:
+    _check_tolerance("--from", options.epsilon)
     _check_tolerance("--to", largest)
-    if not request.epsilon < largest:
-        raise UsageError(f"--from must be smaller than --to; got {request.epsilon!r} and {largest!r}.")
+    if not options.epsilon < largest:
+        raise UsageError(f"--from must be smaller than --to; got {options.epsilon!r} and {largest!r}.")
     if points < 2:
         raise UsageError(f"--points must be at least 2, the two ends; got {points}.")
 

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from anyformer.cli.failures import UsageError
+from anyformer.cli.options import Options, request_of, takes_options
 from anyformer.cli.output import Json, at_work, emit
-from anyformer.cli.request import Request, effort_for, map_of, pattern_of, takes_request, target_of
 from anyformer.cli.workforce import workforce
 from anyformer.exports.layout import FILES
 
@@ -22,33 +22,20 @@ def targets(json: Json = False) -> None:
     emit(json, targets_data(entries), targets_view(entries))
 
 
-@takes_request
-def plan(request: Request, json: Json = False) -> None:
-    """Decide every size of a construction without building it: layers, bits, bytes, time and where the error goes."""
-    from anyformer.construction.select import plan as plan_construction
-    from anyformer.construction.select import positioned
+@takes_options
+def plan(options: Options, json: Json = False) -> None:
+    """Decide every size of a network without building it: layers, bits, bytes, time and where the error goes."""
+    from anyformer.construction.planning import plan as plan_network
     from anyformer.reports.plans import plan_data, plan_view
 
-    with workforce(request.workers, request.dask), at_work("planning"):
-        pattern = pattern_of(request)
-        target = positioned(target_of(request), pattern)
-        made = plan_construction(
-            target,
-            request.epsilon,
-            request.p,
-            request.method,
-            request.max_layers,
-            request.hidden_size,
-            pattern,
-            map_of(request),
-            effort_for(request),
-        )
+    with workforce(options.workers, options.dask), at_work("planning"):
+        made = plan_network(request_of(options))
     emit(json, plan_data(made), plan_view(made))
 
 
-@takes_request
+@takes_options
 def build(
-    request: Request,
+    options: Options,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="The folder to write the model to; nothing is written without."),
@@ -57,26 +44,14 @@ def build(
     json: Json = False,
 ) -> None:
     """Build a Transformer for a target and prove its error. No training."""
-    from anyformer.model import construct
+    from anyformer.model import fulfil
     from anyformer.reports.models import build_data, build_view
 
     if output is not None:
         _check_free(output, overwrite)
     start = time.perf_counter()
-    with workforce(request.workers, request.dask), at_work("proving") as progress:
-        model = construct(
-            target_of(request),
-            request.epsilon,
-            request.p,
-            request.method,
-            request.max_layers,
-            request.hidden_size,
-            request.tightness,
-            progress,
-            pattern_of(request),
-            map_of(request),
-            effort_for(request),
-        )
+    with workforce(options.workers, options.dask), at_work("proving") as progress:
+        model = fulfil(request_of(options), progress)
     seconds = time.perf_counter() - start
     place = None if output is None else str(model.save(output, overwrite=overwrite))
     emit(json, build_data(model, seconds, place), build_view(model, seconds, place))

@@ -1,13 +1,11 @@
-"""From a plan to networks: the hard one the proof speaks of and the soft one that is a real Transformer."""
+"""From a plan to networks: the hard one of the proof and the soft one that is a real Transformer."""
 
 from dataclasses import dataclass
 
 from anyformer.certificates.cells import Grid
-from anyformer.construction.drafts import padded, soften
-from anyformer.construction.plans import Plan
-from anyformer.construction.proof_grid import proof_grid
-from anyformer.construction.select import METHODS
-from anyformer.construction.sparse import pattern_at
+from anyformer.construction.grids.proof_grid import proof_grid
+from anyformer.construction.plans.plan import Plan
+from anyformer.construction.stages.soften import padded, soften
 from anyformer.networks.layers import BlockShape, FeedForwardStage
 from anyformer.networks.network import Network
 
@@ -24,16 +22,13 @@ class Construction:
 
 def build(plan: Plan) -> Construction:
     """Carry out a plan."""
-    lattice, shape = plan.lattice, plan.shape
-    drafts = METHODS[plan.method].drafts(plan)
+    request, lattice, shape = plan.request, plan.lattice, plan.shape
+    drafts = plan.method.stages(plan)
     hard_size = max(draft.stage.sizes.get("hidden_size", 1) for draft in drafts)
     hard = tuple(
         padded(draft.stage, hard_size) if isinstance(draft.stage, FeedForwardStage) else draft.stage for draft in drafts
     )
-    soft = tuple(soften(draft, shape.hidden_size, plan.probability_map) for draft in drafts)
-    sizes, positions = (lattice.tokens, lattice.width), lattice.positional_encoding
-    pattern = None if plan.pattern is None else pattern_at(plan.pattern, lattice.tokens)
-    hard_shape = BlockShape(shape.heads, shape.head_size, hard_size)
-    hard_network = Network(*sizes, hard_shape, hard, positions, pattern)
-    network = Network(*sizes, shape, soft, positions, pattern)
-    return Construction(plan, hard_network, network, proof_grid(lattice, plan.ramp))
+    soft = tuple(soften(draft, shape.hidden_size, request.probability_map) for draft in drafts)
+    sizes, places = (lattice.tokens, lattice.width), (lattice.positional_encoding, request.sparsity)
+    hard_network = Network(*sizes, BlockShape(shape.heads, shape.head_size, hard_size), hard, *places)
+    return Construction(plan, hard_network, Network(*sizes, shape, soft, *places), proof_grid(lattice, plan.ramp))

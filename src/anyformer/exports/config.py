@@ -14,6 +14,7 @@ from anyformer.errors import ModelFileError, PatternError
 from anyformer.networks.layers import AttentionStage, FeedForwardStage, Stage
 from anyformer.networks.network import Network
 from anyformer.networks.probability_maps import MAPS, Entmax, ProbabilityMap, Softmax
+from anyformer.networks.roles import Role
 from anyformer.patterns.exchange.json_form import from_json as pattern_from_json
 from anyformer.patterns.exchange.json_form import to_json as pattern_to_json
 from anyformer.patterns.pattern import SparsityPattern
@@ -21,7 +22,9 @@ from anyformer.targets.sizes import MAX_ENTRIES
 
 Shape: TypeAlias = tuple[int, ...]
 
-FORMAT = "anyformer-model-1"
+FORMAT = "anyformer-model-2"
+# Files of these versions have no roles for their stages, and certificates whose sentences have changed since.
+OLD_FORMATS = ("anyformer-model-1",)
 MAX_NAME = 200
 MAX_STAGES = 1_000_000
 # Above any file's size, and small enough that products of sizes can still be printed. The size of the file bounds what
@@ -41,8 +44,13 @@ class StageEntry:
     """One stage: a run of layers of one kind."""
 
     name: str
+    role: Role
     kind: str
     layers: int
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        return {**dataclasses.asdict(self), "role": self.role.name.lower()}
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,7 @@ class Config:
             heads=int(network.shape.heads),
             head_size=int(network.shape.head_size),
             hidden_size=int(network.shape.hidden_size),
-            stages=tuple(StageEntry(stage.name, stage.kind, len(stage)) for stage in network.stages),
+            stages=tuple(StageEntry(stage.name, stage.role, stage.kind, len(stage)) for stage in network.stages),
             positional_encoding=network.positional_encoding is not None,
             probability_map=next(name for name, one in MAPS.items() if isinstance(probability_map, type(one))),
             alpha=probability_map.alpha if isinstance(probability_map, Entmax) else None,
@@ -85,7 +93,7 @@ class Config:
             for field in dataclasses.fields(self)
             if field.name not in _UNSAID or getattr(self, field.name) != field.default
         }
-        plain["stages"] = [dataclasses.asdict(entry) for entry in self.stages]
+        plain["stages"] = [entry.to_json() for entry in self.stages]
         return {"format": FORMAT, **plain} | (
             {} if self.pattern is None else {"pattern": pattern_to_json(self.pattern)}
         )
@@ -153,7 +161,7 @@ def has_our_format(text: str) -> bool:
         data = strict_json.loads(text)
     except ValueError:
         return False
-    return isinstance(data, dict) and data.get("format") == FORMAT
+    return isinstance(data, dict) and data.get("format") in (FORMAT, *OLD_FORMATS)
 
 
 def _parse(text: str, path: Path) -> object:
@@ -166,7 +174,7 @@ def _parse(text: str, path: Path) -> object:
 def _stage(data: object, path: Path, k: int) -> StageEntry:
     fields = _Fields(data, f"{path}: stages[{k}].")
     fields.check_names(tuple(field.name for field in dataclasses.fields(StageEntry)))
-    return StageEntry(fields.name("name"), fields.kind("kind"), fields.size("layers"))
+    return StageEntry(fields.name("name"), fields.role("role"), fields.kind("kind"), fields.size("layers"))
 
 
 class _Fields:
@@ -186,6 +194,11 @@ class _Fields:
         )
 
     def check_format(self) -> None:
+        if self.data.get("format") in OLD_FORMATS:
+            raise ModelFileError(
+                f"{self.where}format must be {FORMAT!r}; it is {self.data['format']!r}, of an earlier version whose "
+                f"certificates are no longer read. Build the model again."
+            )
         if self.data.get("format") != FORMAT:
             raise self.fault("format", f"{FORMAT!r}, the one this version reads")
 
@@ -212,6 +225,13 @@ class _Fields:
         if not isinstance(value, str) or len(value) > MAX_NAME:
             raise self.fault(name, f"a string of at most {MAX_NAME} characters")
         return value
+
+    def role(self, name: str) -> Role:
+        value = self.data.get(name)
+        names = [role.name.lower() for role in Role]
+        if not isinstance(value, str) or value not in names:
+            raise self.fault(name, f"one of {', '.join(map(repr, names))}")
+        return Role[value.upper()]
 
     def kind(self, name: str) -> str:
         value = self.data.get(name)

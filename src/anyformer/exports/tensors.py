@@ -54,7 +54,7 @@ def read_network(path: Path, config: Config) -> Network:
 
 def _stage(k: int, entry: StageEntry, tensors: Mapping[str, Any], probability_map: ProbabilityMap) -> Stage:
     kind = KINDS[entry.kind]
-    made = kind(entry.name, **{name: tensors[tensor_name(k, name)] for name in kind.AXES})
+    made = kind(entry.name, **{name: tensors[tensor_name(k, name)] for name in kind.AXES}, role=entry.role)
     return replace(made, probability_map=probability_map) if isinstance(made, AttentionStage) else made
 
 

@@ -1,4 +1,4 @@
-"""A fingerprint of a network: changes when any weight, shape, name or order does."""
+"""A fingerprint of a network: changes when any weight, shape, name, role or order does."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ def digest(network: Network) -> str:
         "tokens": network.tokens,
         "width": network.width,
         "shape": [network.shape.heads, network.shape.head_size, network.shape.hidden_size],
-        "stages": [[stage.name, stage.kind, len(stage)] for stage in network.stages],
+        "stages": [[stage.name, stage.role.name, stage.kind, len(stage)] for stage in network.stages],
         "positions": network.positional_encoding is not None,
         **_sparse(network),
     }

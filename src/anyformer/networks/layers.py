@@ -13,6 +13,7 @@ import numpy as np
 from anyformer.errors import NetworkError
 from anyformer.networks.activations import Activation, Array, ReLU
 from anyformer.networks.probability_maps import ProbabilityMap, Softmax
+from anyformer.networks.roles import Role
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,7 @@ class AttentionStage(_Weights):
     W_V: Array
     W_O: Array
     probability_map: ProbabilityMap = field(default_factory=Softmax)
+    role: Role = Role.OTHER
 
     kind: ClassVar[str] = "attention"
     AXES: ClassVar[dict[str, tuple[str, ...]]] = {name: ("layers", *axes) for name, axes in AttentionLayer.AXES.items()}
@@ -149,6 +151,7 @@ class FeedForwardStage(_Weights):
     W_2: Array
     b_2: Array
     activation: Activation = field(default_factory=ReLU)
+    role: Role = Role.OTHER
 
     kind: ClassVar[str] = "feed_forward"
     AXES: ClassVar[dict[str, tuple[str, ...]]] = {

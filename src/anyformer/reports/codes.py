@@ -12,6 +12,7 @@ import numpy as np
 from anyformer.networks.activations import Array
 from anyformer.networks.layers import AttentionStage, FeedForwardStage
 from anyformer.networks.network import Network
+from anyformer.networks.roles import Role
 
 LONGEST_CYCLE = 64
 
@@ -100,27 +101,20 @@ def code_of(network: Network) -> Code | None:
 
 
 def coded_stages(network: Network) -> range:
-    """The stages after which tokens hold codes: from the quantiser, or what gathers its columns, to the attention."""
-    sweep, average = find_sweep(network), find_average(network)
-    names = [stage.name for stage in network.stages]
-    if sweep is not None:
-        start, end = max(sweep - 1, 0), sweep
-    elif average is not None:
-        start = (
-            names.index("gather") if "gather" in names else names.index("quantise") if "quantise" in names else average
-        )
-        end = average
-    else:
+    """The stages after which tokens hold codes: from the quantiser, or what gathers its columns, to the context ids."""
+    roles = [stage.role for stage in network.stages]
+    if code_of(network) is None or Role.QUANTISE not in roles or Role.CONTEXT_ID not in roles:
         return range(0)
-    while end < len(network.stages) and isinstance(network.stages[end], AttentionStage):
-        end += 1
-    return range(start, end)
+    # Where a token has several coordinates, its code stands in one only after it was gathered there.
+    is_gathered = network.width > 1 and Role.CODE in roles
+    start = roles.index(Role.CODE) if is_gathered else roles.index(Role.QUANTISE)
+    return range(start, len(roles) - roles[::-1].index(Role.CONTEXT_ID))
 
 
 def _dropped(network: Network) -> float | None:
     """The width of a cell: how far apart the first and the last kink of a quantiser's layer are."""
     for stage in network.stages:
-        if stage.name == "quantise" and isinstance(stage, FeedForwardStage) and len(stage):
+        if stage.role is Role.QUANTISE and isinstance(stage, FeedForwardStage) and len(stage):
             heard = (stage.W_2[0] != 0).any(axis=0)
             return float(np.ptp(stage.b_1[0, heard])) or None
     return None

@@ -8,8 +8,8 @@ from anyformer.certificates.certificate import Certificate
 from anyformer.model import Model
 from anyformer.networks.network import Network
 from anyformer.reports.plans import asked
-from anyformer.reports.stages import KINDS, purpose
-from anyformer.reports.terminal import count, duration, error_size, facts, heading, number, table
+from anyformer.reports.stages import stage_row, stage_table
+from anyformer.reports.terminal import count, duration, error_size, facts, heading, number
 
 READ_NOT_PROVED = "read from the file, not re-proved; `anyformer verify` proves it anew"
 
@@ -47,7 +47,13 @@ def describe_data(model: Model) -> dict[str, Any]:
     """A model as a JSON object. What the certificate claims is a part of its own, labelled."""
     network = model.network
     stages = [
-        {"name": stage.name, "kind": stage.kind, "layers": len(stage), "purpose": purpose(stage.name)}
+        {
+            "name": stage.name,
+            "role": stage.role.name.lower(),
+            "kind": stage.kind,
+            "layers": len(stage),
+            "purpose": stage.role.value,
+        }
         for stage in network.stages
     ]
     claim = {**_claim_data(model.certificate), "weights_digest": model.certificate.weights_digest}
@@ -57,11 +63,10 @@ def describe_data(model: Model) -> dict[str, Any]:
 def describe_view(model: Model) -> RenderableType:
     """A model as text."""
     certificate = model.certificate
-    stages = [(stage.name, KINDS[stage.kind], count(len(stage)), purpose(stage.name)) for stage in model.network.stages]
     return Group(
         _title(model),
         facts(_size_facts(model)),
-        table(("stage", "kind", "layers", "what it does"), stages, wrapping=("what it does",), right=("layers",)),
+        stage_table([stage_row(one.name, one.role, one.kind, len(one)) for one in model.network.stages]),
         heading("Certificate"),
         facts(
             [

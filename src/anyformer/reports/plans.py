@@ -5,34 +5,33 @@ from typing import Any
 
 from rich.console import Group, RenderableType
 
-from anyformer.construction.plans import Plan
-from anyformer.construction.sparse import pattern_at
+from anyformer.construction.plans.plan import Plan, PlannedStage
 from anyformer.patterns.exchange.json_form import in_short
-from anyformer.reports.stages import KINDS, purpose
+from anyformer.reports.stages import stage_row, stage_table
 from anyformer.reports.terminal import count, duration, error_size, facts, heading, number, size, table
 
 
 def plan_data(plan: Plan) -> dict[str, Any]:
     """The plan as a JSON object."""
-    lattice = plan.lattice
+    lattice, request = plan.lattice, plan.request
     return {
         "target": plan.target.name,
         "tokens": lattice.tokens,
         "width": lattice.width,
-        "p": plan.p,
-        "epsilon": plan.tolerance,
+        "p": request.p,
+        "epsilon": request.tolerance,
         "positions": lattice.has_positions,
-        "method": plan.method,
+        "method": plan.method.name,
         "block_shape": [plan.shape.heads, plan.shape.head_size, plan.shape.hidden_size],
         "cells_per_axis": list(lattice.counts),
         "cell_width": lattice.cell_width,
         "cells": plan.cells,
         "layers": plan.layers,
         "attention_layers": plan.attention_layers,
-        "connections_a_layer": connections_of(plan),
-        "pattern": None if plan.pattern is None else in_short(plan.pattern),
-        "probability_map": repr(plan.probability_map),
-        "stages": [asdict(stage) for stage in plan.stages],
+        "connections_a_layer": plan.connections,
+        "pattern": None if request.pattern is None else in_short(request.pattern),
+        "probability_map": repr(request.probability_map),
+        "stages": [_stage_data(stage) for stage in plan.stages],
         "parameters": plan.parameters,
         "ids": plan.ids,
         "id_bits": plan.id_bits,
@@ -48,7 +47,7 @@ def plan_view(plan: Plan) -> RenderableType:
     lattice = plan.lattice
     sizes = facts(
         [
-            ("method", plan.method),
+            ("method", plan.method.name),
             (
                 "block",
                 f"{plan.shape.heads} heads of size {plan.shape.head_size}, {plan.shape.hidden_size} hidden units",
@@ -64,32 +63,30 @@ def plan_view(plan: Plan) -> RenderableType:
             ("memory expected", f"below {size(plan.expected_memory)} for the proof"),
         ]
     )
-    stages = [(stage.name, KINDS[stage.kind], count(stage.layers), purpose(stage.name)) for stage in plan.stages]
     return Group(
         heading(asked(plan.target.name, lattice.tokens, lattice.width, lattice.has_positions)),
         heading(
-            f"planned error {error_size(plan.error.total)} in L^{number(plan.p)}, asked for {number(plan.tolerance)}"
+            f"planned error {error_size(plan.error.total)} in L^{number(plan.request.p)}, asked for "
+            f"{number(plan.request.tolerance)}"
         ),
         sizes,
-        table(("stage", "kind", "layers", "what it does"), stages, wrapping=("what it does",), right=("layers",)),
+        stage_table([stage_row(stage.name, stage.role, stage.kind, stage.layers) for stage in plan.stages]),
         _error_view(plan),
     )
 
 
+def _stage_data(stage: PlannedStage) -> dict[str, Any]:
+    return {"name": stage.name, "role": stage.role.name.lower(), "kind": stage.kind, "layers": stage.layers}
+
+
 def _sparse_facts(plan: Plan) -> list[tuple[str, str]]:
-    if plan.pattern is None:
+    pattern = plan.request.pattern
+    if pattern is None:
         return []
     return [
-        ("pattern", f"{in_short(plan.pattern)}, {count(connections_of(plan))} connections a layer"),
-        ("weights by", repr(plan.probability_map)),
+        ("pattern", f"{in_short(pattern)}, {count(plan.connections)} connections a layer"),
+        ("weights by", repr(plan.request.probability_map)),
     ]
-
-
-def connections_of(plan: Plan) -> int:
-    """Pairs of tokens that an attention layer connects, in the layer that has most."""
-    if plan.pattern is None:
-        return plan.lattice.tokens**2
-    return max(seen.connections for seen in pattern_at(plan.pattern, plan.lattice.tokens).seen)
 
 
 def asked(name: str, tokens: int, width: int, has_positions: bool) -> str:
@@ -104,7 +101,7 @@ def _error_view(plan: Plan) -> RenderableType:
         ("coincidence", plan.error.coincidence, "two tokens in one cell have no ids and are sent to 0"),
         ("rounding", plan.error.rounding, "outputs keep the bits that the ids leave"),
         ("ramps", plan.error.ramps, "the thin walls between cells"),
-        ("total", plan.error.total, f"of {number(plan.tolerance)}"),
+        ("total", plan.error.total, f"of {number(plan.request.tolerance)}"),
     ]
     rows = [(name, error_size(value), why) for name, value, why in parts]
     return table(("error from", "L^p norm", "because"), rows, wrapping=("because",), right=("L^p norm",))

@@ -12,8 +12,10 @@ from anyformer.errors import CertificateError, NetworkError
 from anyformer.networks.activations import Array
 from anyformer.networks.evaluate import add_positions, as_sequences
 from anyformer.networks.network import Network
+from anyformer.networks.roles import Role
 from anyformer.reports.codes import code_of, coded_stages
 from anyformer.reports.walk import Column, Move, walk
+from anyformer.targets.domains import CompactSupport, Domain
 
 Columns = tuple[Column, ...]
 
@@ -23,11 +25,11 @@ class StageTrace:
     """What one stage did: the moves of its layers, the tokens after it, and their codes where they hold any.
 
     Codes are whole numbers in units of a cell: after the quantiser the code of the token's cell, moved up by its
-    position if the network has positions; after the selective shifts the x_j of the proof; after
-    the global shift the context ids.
+    position if the network has positions; after shifts the x_j of the proof; then the context ids.
     """
 
     name: str
+    role: Role
     kind: str
     layers: int
     moves: tuple[Move, ...]
@@ -42,6 +44,8 @@ class Trace:
     input: Columns
     domain: tuple[Column, Column]
     """The low and high ends, per coordinate of a token."""
+    leaves_domain: bool
+    """Whether the certificate promises nothing of this input. With compact support it speaks of every input."""
     cells: tuple[tuple[int | None, ...], ...]
     columns: tuple[int | None, ...]
     positioned: Columns | None
@@ -54,7 +58,7 @@ class Trace:
     @property
     def context_ids(self) -> tuple[int | float, ...] | None:
         """Every token's id in units of a cell, when the attention is done with it."""
-        return next((stage.codes for stage in reversed(self.stages) if stage.codes is not None), None)
+        return next((stage.codes for stage in reversed(self.stages) if stage.role is Role.CONTEXT_ID), None)
 
     @property
     def largest_difference(self) -> float | None:
@@ -91,6 +95,7 @@ def trace(network: Network, certificate: Certificate, x: ArrayLike) -> Trace:
     return Trace(
         input=_columns(sequence),
         domain=(tuple(box.lows(network.width).tolist()), tuple(box.highs(network.width).tolist())),
+        leaves_domain=_leaves(box, sequence),
         cells=cells,
         columns=tuple(_column_code(certificate.grid, column) for column in cells),
         positioned=None if network.positional_encoding is None else _columns(start),
@@ -99,6 +104,13 @@ def trace(network: Network, certificate: Certificate, x: ArrayLike) -> Trace:
         output=stages[-1].values if stages else _columns(start),
         expected=_columns(declared.target()(sequence)) if declared.is_ready_made else None,
     )
+
+
+def _leaves(domain: Domain, sequence: Array) -> bool:
+    if isinstance(domain, CompactSupport):
+        return False
+    width = sequence.shape[1]
+    return bool(((sequence < domain.lows(width)) | (sequence > domain.highs(width))).any())
 
 
 def _stages(network: Network, state: Array) -> tuple[StageTrace, ...]:
@@ -113,7 +125,7 @@ def _stages(network: Network, state: Array) -> tuple[StageTrace, ...]:
                     f"Give an input nearer to the domain."
                 )
             codes = code.of(state) if code is not None and index in coded else None
-            traced.append(StageTrace(stage.name, stage.kind, len(stage), moves, _columns(state), codes))
+            traced.append(StageTrace(stage.name, stage.role, stage.kind, len(stage), moves, _columns(state), codes))
     return tuple(traced)
 
 

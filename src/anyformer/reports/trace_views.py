@@ -7,7 +7,8 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from anyformer.reports.stages import KINDS, purpose
+from anyformer.networks.roles import Role
+from anyformer.reports.stages import KINDS
 from anyformer.reports.terminal import count, error_size, facts, heading, number, numbers, paragraph, table
 from anyformer.reports.trace import StageTrace, Trace
 from anyformer.reports.walk import Column, Move
@@ -18,12 +19,15 @@ MOST_MOVES = 24
 def trace_data(trace: Trace) -> dict[str, Any]:
     """The trace as a JSON object: every move, every digit."""
     derived = {"context_ids": trace.context_ids, "largest_difference": trace.largest_difference}
-    return {**asdict(trace), **derived}
+    stages = [{**asdict(stage), "role": stage.role.name.lower()} for stage in trace.stages]
+    return {**asdict(trace), **derived, "stages": stages}
 
 
 def trace_view(trace: Trace) -> RenderableType:
     """The trace as text, a section a stage."""
     parts: list[RenderableType] = [heading("Input"), _tokens(trace.input)]
+    if trace.leaves_domain:
+        parts.append(paragraph(f"note: this input leaves the domain, {_box(trace)}; nothing is proved of it"))
     if trace.positioned is not None:
         parts += [heading("Positions: every token moves up into a slot of its own"), _tokens(trace.positioned)]
     for place, stage in enumerate(trace.stages, start=1):
@@ -31,10 +35,16 @@ def trace_view(trace: Trace) -> RenderableType:
     return Group(*parts, Text(), heading("Output"), _outcome(trace))
 
 
+def _box(trace: Trace) -> str:
+    """The domain of a token, coordinate by coordinate; once where all are the same."""
+    sides = list(dict.fromkeys(f"[{number(low)}, {number(high)}]" for low, high in zip(*trace.domain, strict=True)))
+    return " × ".join(sides)
+
+
 def _stage_view(place: int, stage: StageTrace, trace: Trace) -> list[RenderableType]:
     layers = f"{count(stage.layers)} layer{'' if stage.layers == 1 else 's'}"
     title = heading(f"{place}. {stage.name}").append(f" · {KINDS[stage.kind]}, {layers}", style="not bold")
-    parts: list[RenderableType] = [title, paragraph(purpose(stage.name), style="dim")]
+    parts: list[RenderableType] = [title, paragraph(stage.role.value, style="dim")]
     parts.append(_moves(stage) if stage.moves else paragraph("no layer moved any token"))
     return [*parts, _after(stage, trace)]
 
@@ -55,8 +65,8 @@ def _move(move: Move) -> tuple[str, ...]:
 
 def _after(stage: StageTrace, trace: Trace) -> RenderableType:
     """The tokens after the stage, with what the proof reads in them."""
-    readers = {"quantise": _cell_notes, "global shift": _id_notes, "average": _id_notes, "value map": _match_notes}
-    notes = readers.get(stage.name, _code_notes)(stage, trace)
+    readers = {Role.QUANTISE: _cell_notes, Role.CONTEXT_ID: _id_notes, Role.VALUE: _match_notes}
+    notes = readers.get(stage.role, _code_notes)(stage, trace)
     places = enumerate(zip(stage.values, notes, strict=True))
     return facts([(f"token {token}", numbers(column), note) for token, (column, note) in places])
 

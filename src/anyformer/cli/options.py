@@ -1,0 +1,228 @@
+"""The options that `plan`, `build`, `compare` and `curve` share, written once, and the request they stand for."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import typer
+
+from anyformer.certificates.bound import TIGHTNESS
+from anyformer.certificates.effort import ORDINARY
+from anyformer.cli.effort import GIGABYTE, HOUR, MaxCells, MaxHours, MaxMemory, effort_of
+from anyformer.cli.failures import UsageError
+from anyformer.cli.numbers import number_of, numbers_of
+from anyformer.cli.workforce import Dask, Workers
+from anyformer.construction.asking import AUTO, method_for
+from anyformer.construction.methods import METHODS
+from anyformer.construction.request import LEAST_HIDDEN, MAX_LAYERS, Request
+from anyformer.networks.probability_maps import MAPS, Entmax, ProbabilityMap
+from anyformer.targets import (
+    CATALOGUE,
+    Box,
+    CompactSupport,
+    Domain,
+    Symmetry,
+    Target,
+    load_function,
+    ready_made,
+    target,
+)
+
+OWN = "Own functions only."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What was said on the command line, as it was said."""
+
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="TARGET", help="A ready-made target, path/to/file.py:function or package.module:function."
+        ),
+    ]
+    epsilon: Annotated[float, typer.Option(help="The error to stay below, in L^p over the domain.")]
+    p: Annotated[float, typer.Option("--p", help="The exponent of the error, from 1 to 64.")] = 2.0
+    tokens: Annotated[int, typer.Option(help="The length of the sequences.")] = 2
+    width: Annotated[int, typer.Option(help="Numbers per token.")] = 1
+    positions: Annotated[
+        bool, typer.Option("--positions", help="Give the network positions: the order of tokens may matter.")
+    ] = False
+    method: Annotated[
+        str, typer.Option(help=f"How to build: {', '.join(METHODS)}; {AUTO} takes the fewest layers.")
+    ] = AUTO
+    hidden_size: Annotated[int, typer.Option(help="Hidden units a layer, at least 4: more make it shallower.")] = (
+        LEAST_HIDDEN
+    )
+    tightness: Annotated[
+        float, typer.Option(help="Refine the proof until its bound is this close to the truth: 1.1 takes time.")
+    ] = TIGHTNESS
+    max_layers: Annotated[int, typer.Option(help="Refuse to build more layers than this.")] = MAX_LAYERS
+    max_cells: MaxCells = ORDINARY.cells
+    max_memory: MaxMemory = ORDINARY.memory / GIGABYTE
+    max_hours: MaxHours = ORDINARY.seconds / HOUR
+    pattern: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="A sparsity pattern, as `anyformer pattern list` names them; with options "
+            "as strided:stride=4. The network is then sparse and has positions.",
+        ),
+    ] = None
+    probability_map: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="How scores become weights: softmax, sparsemax, entmax[:ALPHA]."),
+    ] = "softmax"
+    workers: Workers = None
+    dask: Dask = None
+    parameters: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of a ready-made target.")
+    ] = None
+    lipschitz: Annotated[
+        float | None, typer.Option(help=f"No output entry changes faster than this times the largest change. {OWN}")
+    ] = None
+    low: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help=f"Low end of the domain, or one per coordinate. {OWN}")
+    ] = None
+    high: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help=f"High end of the domain, or one per coordinate. {OWN}")
+    ] = None
+    compact_support: Annotated[
+        bool, typer.Option("--compact-support", help=f"The function is 0 outside the domain. {OWN}")
+    ] = False
+    one_by_one: Annotated[
+        bool, typer.Option("--one-by-one", help=f"The function takes one sequence, not a batch. {OWN}")
+    ] = False
+
+
+def takes_options(verb: Callable[..., None]) -> Callable[..., None]:
+    """Let a verb that takes `options` be called with the fields of Options instead, next to its own."""
+    shared = inspect.signature(Options).parameters
+    own = {name: one for name, one in inspect.signature(verb).parameters.items() if name != "options"}
+
+    @functools.wraps(verb)
+    def expanded(**given: Any) -> None:
+        verb(options=Options(**{name: given.pop(name) for name in shared}), **given)
+
+    both = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*shared.values(), *own.values())]
+    # Typer looks at the signature for the defaults and at the annotations for the types.
+    expanded.__signature__ = inspect.Signature(both)  # type: ignore[attr-defined]
+    expanded.__annotations__ = {one.name: one.annotation for one in both}
+    return expanded
+
+
+def request_of(options: Options) -> Request:
+    """What the options ask for, as one value."""
+    from anyformer.patterns import parse
+
+    return Request(
+        target=target_of(options),
+        tolerance=options.epsilon,
+        p=options.p,
+        method=method_for(options.method),
+        pattern=None if options.pattern is None else parse(options.pattern),
+        probability_map=map_of(options),
+        hidden_size=options.hidden_size,
+        tightness=options.tightness,
+        max_layers=options.max_layers,
+        effort=effort_of(options.max_cells, options.max_memory, options.max_hours),
+    )
+
+
+def target_of(options: Options) -> Target:
+    """The target that is named, equivariant unless positions are asked for."""
+    chosen = _own(options) if ":" in options.target else _ready_made(options)
+    return replace(chosen, symmetry=Symmetry.NONE if options.positions else Symmetry.EQUIVARIANT)
+
+
+def map_of(options: Options) -> ProbabilityMap:
+    """The probability map a request names."""
+    name, _, alpha = options.probability_map.partition(":")
+    if name == "entmax" and alpha:
+        try:
+            return Entmax(float(alpha))
+        except ValueError:
+            raise UsageError(
+                f"--probability-map must be entmax:ALPHA with a number; got {options.probability_map!r}."
+            ) from None
+    if name not in ("softmax", "sparsemax", "entmax") or alpha:
+        raise UsageError(
+            f"--probability-map must be softmax, sparsemax, entmax or entmax:ALPHA; got {options.probability_map!r}."
+        )
+    return MAPS[name]
+
+
+def _own(options: Options) -> Target:
+    if options.parameters:
+        raise UsageError(
+            f"--set must come with a ready-made target; got {options.target!r}. Write the values into the function."
+        )
+    return target(
+        load_function(options.target),
+        tokens=options.tokens,
+        width=options.width,
+        lipschitz=options.lipschitz,
+        domain=_domain(options),
+        vectorised=not options.one_by_one,
+    )
+
+
+def _domain(options: Options) -> Domain:
+    kind: type[Domain] = CompactSupport if options.compact_support else Box
+    ends = {"low": options.low, "high": options.high}
+    return kind(**{name: _end(name, text) for name, text in ends.items() if text is not None})
+
+
+def _end(name: str, text: str) -> float | tuple[float, ...]:
+    ends = numbers_of(text, f"--{name}")
+    return ends[0] if len(ends) == 1 else ends
+
+
+def _ready_made(options: Options) -> Target:
+    from anyformer.reports.catalogue import settable
+
+    if options.target not in CATALOGUE:
+        return ready_made(options.target, options.tokens, options.width)  # which raises, with the names there are
+    given = [name for name, value in _own_options(options).items() if value]
+    if given:
+        raise UsageError(
+            f"{', '.join(given)} must come with one's own function; {options.target!r} is ready-made and states "
+            f"its own domain and modulus. Leave {'it' if len(given) == 1 else 'them'} out."
+        )
+    return ready_made(
+        options.target, options.tokens, options.width, **_parameters(options, list(settable(options.target)))
+    )
+
+
+def _own_options(options: Options) -> dict[str, bool]:
+    return {
+        "--lipschitz": options.lipschitz is not None,
+        "--low": options.low is not None,
+        "--high": options.high is not None,
+        "--compact-support": options.compact_support,
+        "--one-by-one": options.one_by_one,
+    }
+
+
+def _parameters(options: Options, taken: list[str]) -> dict[str, float | int]:
+    parameters: dict[str, float | int] = {}
+    for setting in options.parameters or ():
+        name, equals, text = setting.partition("=")
+        if not equals or name not in taken or name in parameters:
+            listed = ", ".join(f"{one}=NUMBER" for one in taken) or "none, as it has no parameters"
+            raise UsageError(
+                f"--set for {options.target!r} must be one of these, each at most once: {listed}; got {setting!r}."
+            )
+        parameters[name] = _number(setting, text)
+    return parameters
+
+
+def _number(setting: str, text: str) -> float | int:
+    """Whole numbers stay whole: a window of 3 is not a window of 3.0."""
+    try:
+        number = number_of(text)
+    except ValueError:
+        raise UsageError(f"--set must give a finite number, as KEY=NUMBER; got {setting!r}.") from None
+    return int(text) if text.strip().lstrip("+-").isdecimal() else number

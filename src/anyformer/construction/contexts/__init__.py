@@ -1,0 +1,1 @@
+"""Context maps: how quantised columns become ids that are different for every token of every input."""

@@ -1,0 +1,21 @@
+"""What the universality checker says of a pattern at some length; planning asks again and again."""
+
+from functools import lru_cache
+
+from anyformer.construction.request import Pattern, Request, pattern_at
+from anyformer.patterns.families.family import PatternFamily
+from anyformer.patterns.universality.checker import check_universality
+from anyformer.patterns.universality.report import UniversalityReport
+
+
+@lru_cache(maxsize=64)
+def report_on(pattern: Pattern, tokens: int) -> UniversalityReport:
+    """What the checker finds, with witnesses and repairs."""
+    pattern_at(pattern, tokens)
+    return check_universality(pattern, tokens if isinstance(pattern, PatternFamily) else None)
+
+
+def pattern_of(request: Request) -> Pattern:
+    """The pattern of a request for a sparse network."""
+    assert request.pattern is not None, "a request for a sparse method has a pattern"
+    return request.pattern

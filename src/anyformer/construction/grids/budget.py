@@ -1,0 +1,84 @@
+"""The error budget: how fine the cells, how steep the ramps, how many bits for the outputs.
+
+The tolerance is met if the p-th powers of the parts stay within its p-th power. The ramps get a fixed small share,
+since their measure costs nothing but bits; the rest is for the cells, and the coarsest grid that keeps to it wins.
+"""
+
+import itertools
+import math
+
+import numpy as np
+
+from anyformer.construction.dyadic import power_of_two_above, power_of_two_below
+from anyformer.construction.grids.lattice import Integers, Lattice
+from anyformer.construction.grids.tables import sampled_error
+from anyformer.construction.request import Request
+from anyformer.networks.activations import Array
+from anyformer.targets.target import Target
+
+RAMP_SHARE = 2.0**-10
+MANY = 20_000
+
+
+def deviation(target: Target, lattice: Lattice, p: float) -> Array:
+    """The p-mean of |f − f(centre)| over cells by entry: from the modulus, or what samples show and a tenth more."""
+    if target.modulus is not None:
+        half = np.broadcast_to(lattice.cell_sides / 2, (lattice.tokens, lattice.width))
+        return np.asarray(target.modulus.mean_deviation(half, p))
+    volume = target.domain.volume(lattice.tokens, lattice.width)
+    spread = sampled_error(target, lattice, p) * 1.1 / (volume * lattice.tokens * lattice.width) ** (1 / p)
+    return np.full((lattice.tokens, lattice.width), spread)
+
+
+def coinciding_codes(lattice: Lattice) -> tuple[Integers, Array]:
+    """All sequences with two equal columns up to order, and how many rearrangements each stands for."""
+    shorter = list(itertools.combinations_with_replacement(range(lattice.columns), lattice.tokens - 1))
+    stems = np.array(shorter, dtype=np.int64)
+    doubled = [np.column_stack([stems, stems[:, j]]) for j in range(lattice.tokens - 1)]
+    rows = np.unique(np.sort(np.concatenate(doubled), axis=1), axis=0)
+    orders = np.full(len(rows), math.factorial(lattice.tokens))
+    run = np.ones(len(rows), dtype=np.int64)
+    for j in range(1, lattice.tokens):
+        run = np.where(rows[:, j] == rows[:, j - 1], run + 1, 1)
+        orders //= run
+    return rows, orders.astype(np.float64)
+
+
+def coincidence_power(target: Target, lattice: Lattice, deviation: Array, p: float) -> float:
+    """∫ of (|f| + deviation)^p over the cells where two tokens share a cell, all sent to 0; zero with positions."""
+    if lattice.has_positions:
+        return 0.0
+    volume = float(np.prod(lattice.cell_sides)) ** lattice.tokens
+    count = math.comb(lattice.columns + lattice.tokens - 1, lattice.tokens) - lattice.sequences
+    if count <= MANY:
+        codes, orders = coinciding_codes(lattice)
+        losses = (np.abs(target(lattice.centres(codes))) + deviation) ** p
+        return float((losses.sum(axis=(1, 2)) * orders).sum() * volume)
+    # Too many to list: a sample of them, and a little more for its noise. Planning only; the proof visits all.
+    rng = np.random.default_rng(5)
+    codes = rng.integers(0, lattice.columns, (MANY, lattice.tokens))
+    first, second = np.argsort(rng.random((MANY, lattice.tokens)), axis=1)[:, :2].T
+    codes[np.arange(MANY), first] = codes[np.arange(MANY), second]
+    losses = (np.abs(target(lattice.centres(codes))) + deviation) ** p
+    sequences = lattice.columns**lattice.tokens - lattice.sequences * math.factorial(lattice.tokens)
+    return float(losses.sum(axis=(1, 2)).mean() * 1.02 * sequences * volume)
+
+
+def ramp_width(request: Request, lattice: Lattice, bound: float) -> float:
+    """The widest ramp (a power of two) whose walls cost at most their share of tolerance^p.
+
+    Walls have measure at most tokens·Σ_i (3·counts[i] + 4)·ramp (see proof_grid) in units of the other sides; on them
+    the error is at most reach + bound in each of tokens·width entries.
+    """
+    p = request.p
+    sides = (np.array(lattice.highs) - np.array(lattice.lows)) * np.array(lattice.scales)
+    volume = float(np.prod(np.array(lattice.highs) - np.array(lattice.lows))) ** lattice.tokens
+    walls = lattice.tokens * sum((3 * n + 4) / side for n, side in zip(lattice.counts, sides, strict=True)) * volume
+    height = lattice.tokens * lattice.width * (request.reach + bound) ** p
+    allowed = RAMP_SHARE * request.tolerance**p / (walls * height)
+    return power_of_two_below(min(allowed, lattice.cell_width / 4)) if allowed > 0 else 0.0
+
+
+def narrowest_ramp(lattice: Lattice) -> float:
+    """Sums of grid values, ramps and their steep slopes stay exact while entry/ramp has at most 51 bits."""
+    return power_of_two_above(lattice.largest_entry) * 2.0**-51

@@ -1,0 +1,66 @@
+"""How many cells along each coordinate: grow the grid where it helps most until the table is close enough."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from anyformer.certificates.evidence import Evidence
+from anyformer.certificates.splitting import splitting_groups
+from anyformer.construction.grids.lattice import Lattice
+from anyformer.construction.grids.tables import sampled_error
+from anyformer.construction.request import Request
+from anyformer.targets.target import Target
+
+# Samples are a little off, and so is a proof that stops refining, the more so the more inputs an output depends on: ask
+# the table to be better than the goal by this, by number of inputs.
+SAFETY = {1: 1.03, 2: 1.06, 3: 1.15, 4: 1.35}
+MOST_SAFETY = 1.6
+
+
+def error_of_tables(request: Request) -> Callable[[Lattice], float]:
+    """What the proof will find as the error of a grid's table: from samples, or from the modulus where that counts."""
+    target, p = request.target, request.p
+    if request.evidence is Evidence.UNCONDITIONAL:
+        factor = safety(target)
+        return lambda lattice: sampled_error(target, lattice, p) * factor
+    assert target.modulus is not None
+    modulus, volume = target.modulus, target.domain.volume(target.tokens, target.width)
+
+    def from_modulus(lattice: Lattice) -> float:
+        half = np.broadcast_to(lattice.cell_sides / 2, (lattice.tokens, lattice.width))
+        deviation = modulus.mean_deviation(half, p)
+        return float((volume * (deviation**p).sum()) ** (1 / p)) * (1 + 1e-9)
+
+    return from_modulus
+
+
+def safety(target: Target) -> float:
+    """By how much a table must be better than a bound that is to be proved with intervals."""
+    inputs = max(int((rule.influence > 0).sum()) for rule in splitting_groups(target))
+    return SAFETY.get(inputs, MOST_SAFETY)
+
+
+def growing_counts(request: Request, goal: float) -> Iterator[tuple[int, ...]]:
+    """Counts of cells per coordinate, each finer than the one before; the last one meets the goal."""
+    target = request.target
+    counts = (1,) * target.width
+    measure = error_of_tables(request)
+
+    def error(some: tuple[int, ...]) -> float:
+        return measure(Lattice.with_counts(target, some))
+
+    yield counts
+    while error(counts) > goal:
+        steps = [_grown(counts, i) for i in range(target.width)]
+        counts = min(steps, key=error)
+        yield counts
+    # Growth goes in strides; give back what the last one took too much.
+    for i in range(target.width):
+        while counts[i] > 1 and error(fewer := (*counts[:i], counts[i] - 1, *counts[i + 1 :])) <= goal:
+            counts = fewer
+    yield counts
+
+
+def _grown(counts: tuple[int, ...], i: int) -> tuple[int, ...]:
+    more = counts[i] + max(1, counts[i] // 6)
+    return (*counts[:i], more, *counts[i + 1 :])

@@ -1,0 +1,175 @@
+"""Methods whose grid grows, cell by cell, until its table is close enough; neighbouring ids with like values merge."""
+
+import bisect
+from collections.abc import Iterator
+from typing import ClassVar
+
+from anyformer.construction.dyadic import FLOAT_BITS
+from anyformer.construction.grids import budget
+from anyformer.construction.grids.growth import error_of_tables, growing_counts
+from anyformer.construction.grids.lattice import Lattice
+from anyformer.construction.grids.sequences import id_count
+from anyformer.construction.methods.table_method import TableMethod
+from anyformer.construction.plans.layout import MERGE_SHARE, ROUNDING_SHARE, lay_out, most_layers, widest_group
+from anyformer.construction.plans.plan import ErrorSplit, Plan, PlannedStage
+from anyformer.construction.plans.shortage import shortage_of, shortage_of_ramp, shortage_to_visit
+from anyformer.construction.plans.table_sizes import TableSizes
+from anyformer.construction.refusal import Resource, Shortage, rounded_up
+from anyformer.construction.request import Request
+from anyformer.construction.stages.draft import Draft
+from anyformer.construction.stages.value_runs import value_stage
+from anyformer.errors import NoCodes
+from anyformer.networks.roles import Role
+
+# What is left of the tolerance for the table itself.
+TABLE_SHARE = (1 - MERGE_SHARE - ROUNDING_SHARE) * (1 - budget.RAMP_SHARE)
+# Where ids leave outputs with a grain above this share of the tolerance, they have too many bits.
+COARSEST = 1 / 8
+
+Counts = tuple[int, ...]
+
+
+class GrownTable(TableMethod):
+    """A table method with any number of cells along each coordinate. Its subclasses say which context map."""
+
+    merges: ClassVar[bool] = True
+    """Whether neighbouring ids may share a value, and several ids a layer."""
+
+    def lattice(self, request: Request, counts: Counts) -> Lattice:
+        """The grid with so many cells along each coordinate."""
+        return Lattice.with_counts(request.target, counts)
+
+    def plan(self, request: Request) -> Plan:
+        """The coarsest grid that meets the tolerance, or a refusal."""
+        counts, short = self._grown(request)
+        if short:
+            raise self.refusal(request, short, counts)
+        return self._checked(request, counts)
+
+    def _grown(self, request: Request) -> tuple[Counts, Shortage | None]:
+        """The counts at which growth ends: close enough, or too many for what is allowed."""
+        counts: Counts = ()
+        short = None
+        for counts in growing_counts(request, request.tolerance * TABLE_SHARE):
+            if short := self.quick_shortage(request, counts):
+                break
+        return counts, short
+
+    def surely_fits(self, request: Request) -> bool:
+        """Whether its grid fits, and a finer one too, should the proof ask for it."""
+        counts, short = self._grown(request)
+        return short is None and all(self._has_room(request, grid) for grid in (counts, finer_counts(counts)))
+
+    def reachable_tolerances(self, request: Request) -> Iterator[float]:
+        """What the grids on the way of growth meet, without the finest that fits: the proof may ask for a finer one."""
+        measure = error_of_tables(request)
+        path = []
+        for counts in growing_counts(request, 0.0):
+            if self.quick_shortage(request, counts):
+                break
+            path.append((rounded_up(measure(Lattice.with_counts(request.target, counts)) / TABLE_SHARE), counts))
+        # Finer grids need more bits and layers, so that those that fit come first.
+        fitting = bisect.bisect_left(
+            path, True, key=lambda step: not self._has_room(request.but(tolerance=step[0]), step[1])
+        )
+        for tolerance, _ in reversed(path[: max(fitting - 1, 0)]):
+            yield tolerance
+
+    def _has_room(self, request: Request, counts: Counts) -> bool:
+        try:
+            return self.shortage_before_layout(request, counts) is None
+        except NoCodes:
+            return False
+
+    def finer(self, plan: Plan) -> Plan:
+        """About a tenth more cells along every coordinate."""
+        return self._checked(plan.request, finer_counts(plan.lattice.counts))
+
+    def plan_with(self, request: Request, counts: Counts) -> Plan:
+        """The network on a grid of the given counts, whether it fits or not."""
+        lattice = self.lattice(request, counts)
+        sizes = self.sizes(request, lattice)
+        slots = self._slots(request)
+        layout = lay_out(request, sizes, slots, self.merges)
+        quantum = sizes.quantum(layout.widest)
+        merged = MERGE_SHARE * request.tolerance if layout.layers * slots < id_count(lattice) else 0.0
+        return Plan(
+            request=request,
+            method=self,
+            lattice=lattice,
+            ramp=budget.ramp_width(request, lattice, sizes.bound),
+            output_bound=sizes.bound,
+            output_quantum=quantum,
+            stages=self._planned_stages(request, sizes, layout.layers),
+            ids=id_count(lattice),
+            id_bits=sizes.context.largest_id.bit_length(),
+            error=_error(request, lattice, quantum * request.entries_scale / 2 + merged),
+            values=layout,
+        )
+
+    def values(self, plan: Plan, sizes: TableSizes) -> list[Draft]:
+        """One layer a group of runs."""
+        assert plan.values is not None
+        return [value_stage(plan.values, plan.request.hidden_size // 2, plan.lattice.cell_width, sizes.lift)]
+
+    def quick_shortage(self, request: Request, counts: Counts) -> Shortage | None:
+        """What a grid needs beyond what is allowed, as far as a few integers tell."""
+        lattice = self.lattice(request, counts)
+        layers = id_count(lattice) // self._slots(request)
+        if id_count(lattice) > request.max_layers * self._slots(request):
+            return Shortage(Resource.LAYERS, layers, request.max_layers)
+        return shortage_to_visit(request, lattice)
+
+    def shortage_before_layout(self, request: Request, counts: Counts) -> Shortage | None:
+        """As `quick_shortage`, with bits and with layers at their most: where there is none, a plan surely fits."""
+        if short := self.quick_shortage(request, counts):
+            return short
+        lattice = self.lattice(request, counts)
+        sizes = self.sizes(request, lattice)
+        bits = sizes.context.largest_id.bit_length()
+        quantum = sizes.quantum(widest_group(request, sizes, self.merges))
+        if bits > FLOAT_BITS or quantum > COARSEST * request.tolerance or sizes.bound < 2 * quantum:
+            return Shortage(Resource.ID_BITS, bits, FLOAT_BITS)
+        layers = most_layers(request, sizes, self._slots(request), self.merges)
+        layers += sum(stage.layers for stage in self._planned_stages(request, sizes, 0))
+        if layers > request.max_layers:
+            return Shortage(Resource.LAYERS, layers, request.max_layers)
+        return shortage_of_ramp(lattice, budget.ramp_width(request, lattice, sizes.bound))
+
+    def _checked(self, request: Request, counts: Counts) -> Plan:
+        """Bits are counted before anything is listed: ids that are too long could not even be computed."""
+        try:
+            bits = self.context(request, self.lattice(request, counts)).largest_id.bit_length()
+        except NoCodes as error:
+            raise self.refusal(request, Shortage(Resource.CODES, detail=str(error)), counts) from None
+        if bits > FLOAT_BITS:
+            raise self.refusal(request, Shortage(Resource.ID_BITS, bits, FLOAT_BITS), counts)
+        made = self.plan_with(request, counts)
+        short = shortage_of(made)
+        if short is None and made.output_quantum > COARSEST * request.tolerance:
+            short = Shortage(Resource.ID_BITS, made.id_bits, FLOAT_BITS)
+        if short:
+            raise self.refusal(request, short, counts)
+        return made
+
+    def _slots(self, request: Request) -> int:
+        """How many runs of ids a layer of the value map serves."""
+        return request.hidden_size // 2 if self.merges else 1
+
+    def _planned_stages(self, request: Request, sizes: TableSizes, layers: int) -> tuple[PlannedStage, ...]:
+        before = sizes.before_values(sizes.lattice.cell_width / 4, request.hidden_size)
+        values = PlannedStage("value map", Role.VALUE, "feed_forward", layers)
+        return (*map(PlannedStage.of, before), values, *map(PlannedStage.of, sizes.after_values()))
+
+
+def finer_counts(counts: Counts) -> Counts:
+    """About a tenth more cells along every coordinate."""
+    return tuple(count + max(1, count // 10) for count in counts)
+
+
+def _error(request: Request, lattice: Lattice, rounding: float) -> ErrorSplit:
+    p, tolerance = request.p, request.tolerance
+    variation = error_of_tables(request)(lattice)
+    ramps = (budget.RAMP_SHARE * tolerance**p) ** (1 / p)
+    total = ((variation + rounding) ** p + ramps**p) ** (1 / p)
+    return ErrorSplit(variation, 0.0, rounding, ramps, float(total))

@@ -1,0 +1,165 @@
+"""Method `selective-shift`: Paper A's construction, with all sizes decided by the error budget."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from anyformer.construction.contexts.selective_shifts import SelectiveShifts
+from anyformer.construction.grids import budget
+from anyformer.construction.grids.lattice import Integers, Lattice
+from anyformer.construction.grids.tables import centre_values
+from anyformer.construction.methods.table_method import TableMethod
+from anyformer.construction.plans.plan import ErrorSplit, Plan, PlannedStage
+from anyformer.construction.plans.shortage import shortage_of, shortage_to_visit
+from anyformer.construction.plans.table_sizes import TableSizes
+from anyformer.construction.refusal import Shortage, rounded_up
+from anyformer.construction.request import Request
+from anyformer.construction.stages.draft import Draft
+from anyformer.construction.stages.value_map import round_outputs, value_map
+from anyformer.networks.activations import Array
+from anyformer.networks.roles import Role
+
+# A refusal names the size that would be needed, unless even counting its columns is too much.
+COUNTABLE = 1 << 10
+
+
+@dataclass(frozen=True)
+class SelectiveShift(TableMethod):
+    """A dyadic grid, shifts that tell contexts apart, and one layer for every id."""
+
+    name: ClassVar[str] = "selective-shift"
+
+    def context(self, request: Request, lattice: Lattice) -> SelectiveShifts:
+        """How columns become ids on this grid."""
+        return SelectiveShifts(lattice)
+
+    def plan(self, request: Request) -> Plan:
+        """The coarsest dyadic grid that meets the tolerance, or a refusal."""
+        if too_long := _too_long(request):
+            raise self.refusal(request, too_long, _coarsest(request).counts)
+        *_, (plan, short) = self._tried(request)
+        if short:
+            raise self.refusal(request, short, plan.lattice.counts)
+        return plan
+
+    def finer(self, plan: Plan) -> Plan:
+        """Half the cell width."""
+        half = self.plan_at(plan.request, plan.lattice.cell_width / 2)
+        if short := shortage_of(half):
+            raise self.refusal(plan.request, short, half.lattice.counts)
+        return half
+
+    def surely_fits(self, request: Request) -> bool:
+        """Whether the grid that meets the tolerance fits."""
+        if _too_long(request):
+            return False
+        *_, (_, short) = self._tried(request)
+        return short is None
+
+    def reachable_tolerances(self, request: Request) -> Iterator[float]:
+        """What the grids that fit meet, the finest first."""
+        for plan, short in [] if _too_long(request) else reversed(list(self._tried(request))):
+            if short is None:
+                yield rounded_up(_reachable(plan))
+
+    def _tried(self, request: Request) -> Iterator[tuple[Plan, Shortage | None]]:
+        """Grids from the coarsest on with what they lack, until one meets the tolerance or none within reach will."""
+        sides = request.target.domain.highs(request.target.width) - request.target.domain.lows(request.target.width)
+        cell_width = 2.0 ** math.ceil(math.log2(float(sides.max())))
+        while True:
+            cell_width /= 2
+            plan = self.plan_at(request, cell_width)
+            short = shortage_of(plan)
+            yield plan, short
+            if short and (_would_do(plan) or plan.lattice.columns > COUNTABLE):
+                return
+            if plan.error.total <= request.tolerance:
+                return
+
+    def plan_at(self, request: Request, cell_width: float) -> Plan:
+        """The network with cells of the given width: sizes by stage and the error it will have."""
+        lattice = Lattice.dyadic(request.target, cell_width)
+        sizes = self.sizes(request, lattice)
+        quantum = sizes.quantum(0)
+        return Plan(
+            request=request,
+            method=self,
+            lattice=lattice,
+            ramp=budget.ramp_width(request, lattice, sizes.bound),
+            output_bound=sizes.bound,
+            output_quantum=quantum,
+            stages=_planned_stages(sizes, request.hidden_size),
+            ids=lattice.tokens * lattice.sequences,
+            id_bits=sizes.context.largest_id.bit_length(),
+            error=_error(request, lattice, quantum),
+        )
+
+    def values(self, plan: Plan, sizes: TableSizes) -> list[Draft]:
+        """One layer an id; none if there are fewer columns than tokens: then all tokens are strays."""
+        lattice = plan.lattice
+        codes = lattice.sequence_codes()
+        if not len(codes):
+            return []
+        cells = (lattice.column_table()[codes] + lattice.slot_cells).reshape(-1, lattice.width)
+        outputs = self.table(plan, codes).reshape(-1, lattice.width)
+        return [value_map(lattice, cells, sizes.context.ids(codes).ravel(), outputs, sizes.lift)]
+
+    def table(self, plan: Plan, codes: Integers) -> Array:
+        """f̄: the value of the target at each cell's centre, rounded to what the ids leave bits for."""
+        grain = self.sizes(plan.request, plan.lattice).quanta(0)
+        return round_outputs(centre_values(plan.target, plan.lattice, codes), grain)
+
+
+def _coarsest(request: Request) -> Lattice:
+    """The grid with two cells, along the first coordinate."""
+    return Lattice.with_counts(request.target, (2,) + (1,) * (request.target.width - 1))
+
+
+def _too_long(request: Request) -> Shortage | None:
+    """Whether sequences are so long that two cells a token are too many: then ids are too long even for a float."""
+    return shortage_to_visit(request, _coarsest(request))
+
+
+def _would_do(plan: Plan) -> bool:
+    """Whether the grid is fine enough, float64 and its bits aside."""
+    error, p = plan.error, plan.request.p
+    return bool(error.variation**p + error.coincidence**p + error.ramps**p <= plan.request.tolerance**p)
+
+
+def _reachable(plan: Plan) -> float:
+    """A tolerance that a plan meets: its error without the share that ramps took of the tolerance asked for."""
+    error, p = plan.error, plan.request.p
+    cells = max(error.total**p - error.ramps**p, 0.0)
+    return float((cells / (1 - budget.RAMP_SHARE)) ** (1 / p)) * (1 + 1e-9)
+
+
+def _planned_stages(sizes: TableSizes, hidden_size: int) -> tuple[PlannedStage, ...]:
+    """Count layers by building every stage but the value map, whose layers are its ids."""
+    lattice = sizes.lattice
+    before = sizes.before_values(lattice.cell_width / 4, hidden_size)
+    layers = lattice.tokens * lattice.sequences
+    values = [PlannedStage("value map", Role.VALUE, "feed_forward", layers)] if layers else []
+    return (*map(PlannedStage.of, before), *values, *map(PlannedStage.of, sizes.after_values()))
+
+
+def _error(request: Request, lattice: Lattice, quantum: float) -> ErrorSplit:
+    """Where the error will go, with the modulus if there is one and else with what samples show."""
+    target, p = request.target, request.p
+    deviation = budget.deviation(target, lattice, p)
+    rounding = np.zeros_like(deviation)
+    rounding[:, 0] = quantum / 2
+    rounding += target.evaluation_error * (1 + request.reach)
+    volume = target.domain.volume(lattice.tokens, lattice.width)
+    coincidence = budget.coincidence_power(target, lattice, deviation, p)
+    regular = float(volume * ((deviation + rounding) ** p).sum())
+    ramps = budget.RAMP_SHARE * request.tolerance**p
+    return ErrorSplit(
+        variation=float((volume * (deviation**p).sum()) ** (1 / p)),
+        coincidence=float(coincidence ** (1 / p)),
+        rounding=float((volume * (rounding**p).sum()) ** (1 / p)),
+        ramps=float(ramps ** (1 / p)),
+        total=float((regular + coincidence + ramps) ** (1 / p)),
+    )

@@ -1,0 +1,51 @@
+"""Methods that work with a table: quantise, give every token of every sequence an id, then a value to every id."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+
+from anyformer.construction.contexts.context_map import ContextMap
+from anyformer.construction.dyadic import power_of_two_above
+from anyformer.construction.grids.lattice import Lattice
+from anyformer.construction.plans.fitting import fit_for
+from anyformer.construction.plans.plan import Method, Plan
+from anyformer.construction.plans.table_sizes import TableSizes
+from anyformer.construction.refusal import Refusal, Shortage
+from anyformer.construction.request import Request
+from anyformer.construction.stages.draft import Draft
+from anyformer.errors import PlanError
+
+
+class TableMethod(Method):
+    """What all methods with tables share. They differ in their context map, their grids and how values are given."""
+
+    @abstractmethod
+    def context(self, request: Request, lattice: Lattice) -> ContextMap:
+        """How columns become ids on this grid."""
+
+    @abstractmethod
+    def values(self, plan: Plan, sizes: TableSizes) -> list[Draft]:
+        """The stages that give values to ids."""
+
+    @abstractmethod
+    def reachable_tolerances(self, request: Request) -> Iterator[float]:
+        """Tolerances that some grid within the limits should meet, from the smallest up."""
+
+    def stages(self, plan: Plan) -> list[Draft]:
+        """Quantise, make ids, give values, tidy up."""
+        sizes = self.sizes(plan.request, plan.lattice)
+        return [
+            *sizes.before_values(plan.ramp, plan.request.hidden_size),
+            *self.values(plan, sizes),
+            *sizes.after_values(),
+        ]
+
+    def sizes(self, request: Request, lattice: Lattice) -> TableSizes:
+        """Everything that follows from the grid alone."""
+        # A function that is 0 still needs a clip somewhere; a fraction of the tolerance will do.
+        bound = power_of_two_above(max(request.reach, request.tolerance * 2.0**-10))
+        return TableSizes(lattice, self.context(request, lattice), bound)
+
+    def refusal(self, request: Request, shortage: Shortage, counts: tuple[int, ...]) -> PlanError:
+        """Say what was asked, why it cannot be, and what could be."""
+        fit = fit_for(self, request, self.reachable_tolerances(request))
+        return Refusal(self.name, shortage, fit, request, counts).error()

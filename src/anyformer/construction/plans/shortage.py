@@ -1,0 +1,39 @@
+"""Whether a plan stays within float64's bits, the layers allowed and what a proof may cost."""
+
+from anyformer.certificates.effort import Cost, Effort, cost_of_proof
+from anyformer.construction.dyadic import FLOAT_BITS
+from anyformer.construction.grids.budget import narrowest_ramp
+from anyformer.construction.grids.lattice import Lattice
+from anyformer.construction.plans.plan import Plan
+from anyformer.construction.refusal import Resource, Shortage
+from anyformer.construction.request import Request
+
+
+def shortage_of(plan: Plan) -> Shortage | None:
+    """What a plan needs that is not there, if anything."""
+    request = plan.request
+    if plan.layers > request.max_layers:
+        return Shortage(Resource.LAYERS, plan.layers, request.max_layers)
+    if plan.id_bits > FLOAT_BITS or plan.output_bound < 2 * plan.output_quantum:
+        return Shortage(Resource.ID_BITS, plan.id_bits, FLOAT_BITS)
+    return shortage_of_ramp(plan.lattice, plan.ramp) or _excess(plan.cost, request.effort)
+
+
+def shortage_of_ramp(lattice: Lattice, ramp: float) -> Shortage | None:
+    """Whether ramps would have to be narrower than float64 can add exactly: a small tolerance to a large power p."""
+    narrowest = narrowest_ramp(lattice)
+    return Shortage(Resource.RAMP, ramp, narrowest) if ramp < narrowest else None
+
+
+def shortage_to_visit(request: Request, lattice: Lattice) -> Shortage | None:
+    """What visiting the cells of this grid would cost beyond what it may, if anything; layers aside."""
+    return _excess(cost_of_proof(lattice.counts, lattice.tokens, request.visits), request.effort)
+
+
+def _excess(cost: Cost, effort: Effort) -> Shortage | None:
+    amounts = (
+        (Resource.CELLS, cost.cells, effort.cells),
+        (Resource.MEMORY, cost.memory, effort.memory),
+        (Resource.SECONDS, cost.seconds, effort.seconds),
+    )
+    return next((Shortage(*amount) for amount in amounts if not amount[1] <= amount[2]), None)

@@ -1,0 +1,150 @@
+"""Why something cannot be built, as data: what it needs, what is allowed, and what would fit. Text is made from it."""
+
+import enum
+import math
+from dataclasses import dataclass, field, replace
+
+from anyformer.construction.request import Request
+from anyformer.errors import PlanError
+
+
+class Resource(enum.Enum):
+    """What there is not enough of."""
+
+    LAYERS = "layers"
+    ID_BITS = "bits of an id"
+    RAMP = "width of a ramp between cells"
+    CELLS = "cells to visit"
+    MEMORY = "bytes of memory"
+    SECONDS = "seconds of one core"
+    CODES = "codes that keep all inputs and tokens apart"
+    PATTERN = "links in the sparsity pattern"
+
+
+@dataclass(frozen=True)
+class Shortage:
+    """What is needed, at least, and what is allowed."""
+
+    resource: Resource
+    needed: float = math.nan
+    allowed: float = math.nan
+    detail: str = ""
+    """What numbers cannot say."""
+
+    def __str__(self) -> str:
+        """In words.
+
+        >>> str(Shortage(Resource.LAYERS, 17, 10))
+        '17 layers where 10 are allowed'
+        """
+        if self.resource in (Resource.CODES, Resource.PATTERN):
+            return self.detail
+        if self.resource is Resource.ID_BITS:
+            return f"{self.amount}, where float64 has {self.allowed:.0f} for the id and the output together"
+        if self.resource is Resource.RAMP:
+            return f"{self.amount}, where float64 keeps sums exact down to {self.allowed:.1e}"
+        return f"{self.amount} where {_count(self.allowed)} are allowed"
+
+    @property
+    def amount(self) -> str:
+        """What is needed, in few words.
+
+        >>> Shortage(Resource.ID_BITS, 61, 53).amount
+        'ids of 61 bits'
+        """
+        match self.resource:
+            case Resource.ID_BITS:
+                return f"ids of {self.needed:.0f} bits"
+            case Resource.RAMP:
+                return f"ramps of width {self.needed:.1e} between cells"
+            case Resource.CODES | Resource.PATTERN:
+                return str(self.resource.value)
+            case _:
+                return f"{_count(self.needed)} {self.resource.value}"
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What would fit instead, each by itself and everything else as asked; None or empty where nothing is known to."""
+
+    tolerance: float | None = None
+    tokens: int | None = None
+    methods: tuple[str, ...] = ()
+    repair: str = ""
+    """How to mend a sparsity pattern."""
+
+    def lines(self) -> list[str]:
+        """In words, one way a line."""
+        return [
+            *([] if self.tolerance is None else [f"a tolerance of {self.tolerance:.3g} or more"]),
+            *([] if self.tokens is None else [f"{self.tokens} tokens"]),
+            *(f"the method {name} (--method {name})" for name in self.methods),
+            *([self.repair] if self.repair else []),
+        ]
+
+
+LIMITS = {
+    Resource.LAYERS: "a higher limit on the layers (--max-layers) or more hidden units (--hidden-size)",
+    Resource.CELLS: "a higher limit on the cells (--max-cells)",
+    Resource.MEMORY: "a higher limit on the memory (--max-memory)",
+    Resource.SECONDS: "a higher limit on the time (--max-hours)",
+}
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A request that a method cannot meet."""
+
+    method: str
+    shortage: Shortage
+    fit: Fit = field(default_factory=Fit)
+    request: Request | None = None
+    cells_per_axis: tuple[int, ...] | None = None
+    """The grid that the tolerance needs, at least."""
+
+    @property
+    def reason(self) -> str:
+        """Why, without repeating what was asked."""
+        if self.cells_per_axis is None:
+            return str(self.shortage)
+        return f"it needs at least {' × '.join(map(str, self.cells_per_axis))} cells per token, and so {self.shortage}"
+
+    def __str__(self) -> str:
+        lines = self.fit.lines()
+        limit = LIMITS.get(self.shortage.resource)
+        ways = [*lines, *([limit] if limit else [])] or ["a larger tolerance, fewer tokens or a smaller width"]
+        return "\n".join(
+            [f"{self._what} {self.method}: {self.reason}.", "What would fit:", *(f"  - {w}" for w in ways)]
+        )
+
+    @property
+    def _what(self) -> str:
+        if self.request is None:
+            return "nothing can be built by"
+        target = self.request.target
+        return (
+            f"{target.name} on {target.tokens} tokens of width {target.width} with error {self.request.tolerance:g} in "
+            f"L^{self.request.p:g} cannot be built by"
+        )
+
+    def error(self) -> PlanError:
+        """To be raised."""
+        return PlanError(str(self), self)
+
+    def but(self, fit: Fit) -> "Refusal":
+        """The same, with what would fit."""
+        return replace(self, fit=fit)
+
+
+def _count(number: float) -> str:
+    return f"{number:,.0f}" if number < 1e12 else f"about 2^{math.log2(number):.0f}"
+
+
+def rounded_up(x: float) -> float:
+    """The next number of three digits, so that what is printed is enough.
+
+    >>> rounded_up(0.29301)
+    0.294
+    """
+    unit = 10.0 ** (math.floor(math.log10(x)) - 2)
+    return float(f"{math.ceil(x / unit) * unit:.3g}")

@@ -1,0 +1,193 @@
+"""What a user asks for, as one value: everything a method needs to know, checked once."""
+
+import math
+import reprlib
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from anyformer.certificates.bound import TIGHTNESS
+from anyformer.certificates.effort import Effort, Visits
+from anyformer.certificates.evidence import Evidence, evidence_for
+from anyformer.certificates.powers import LEAST_TOLERANCE, MOST_P, MOST_TOLERANCE
+from anyformer.construction.reach import reach_of
+from anyformer.errors import PlanError, TargetError
+from anyformer.networks.probability_maps import Hardmax, ProbabilityMap, Softmax
+from anyformer.patterns.families.family import PatternFamily
+from anyformer.patterns.pattern import SparsityPattern
+from anyformer.targets.domains import CompactSupport
+from anyformer.targets.target import Symmetry, Target
+from anyformer.whole_numbers import whole_number
+
+Pattern: TypeAlias = PatternFamily | SparsityPattern
+MAX_LAYERS = 2_000_000
+LEAST_HIDDEN = 4
+
+
+@runtime_checkable
+class AnyMethod(Protocol):
+    """What a request has to know of a method: its name, and whether it is one for sparse networks."""
+
+    @property
+    def name(self) -> str:
+        """As on the command line."""
+        ...
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether it takes a sparsity pattern."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A target, the error it may have, and what may be used to get there.
+
+    >>> from anyformer import targets
+    >>> Request(target=targets.softmax(tokens=3), tolerance=0.1).evidence
+    <Evidence.UNCONDITIONAL: 'unconditional'>
+    """
+
+    target: Target
+    """With a pattern it gets positions, whatever its symmetry: a pattern tells tokens apart."""
+    tolerance: float
+    """The ε of d_p(f, g) <= ε."""
+    p: float = 2.0
+    method: AnyMethod | None = None
+    """None for the one that comes out smallest."""
+    pattern: Pattern | None = None
+    """Which tokens may attend to which; every token to every token without one."""
+    probability_map: ProbabilityMap = field(default_factory=Softmax)
+    hidden_size: int = LEAST_HIDDEN
+    tightness: float = TIGHTNESS
+    """How close the proof is to come to the truth, as a factor above 1."""
+    max_layers: int = MAX_LAYERS
+    effort: Effort = field(default_factory=Effort)
+    """What the proof may cost."""
+
+    def __post_init__(self) -> None:
+        _check_types(self)
+        for name in ("tolerance", "p", "tightness"):
+            object.__setattr__(self, name, _number(name, getattr(self, name)))
+        for name, least in (("hidden_size", LEAST_HIDDEN), ("max_layers", 1)):
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), least, PlanError))
+        _check_numbers(self)
+        _check_method(self)
+        if self.pattern is not None and self.target.symmetry is not Symmetry.NONE:
+            object.__setattr__(self, "target", replace(self.target, symmetry=Symmetry.NONE))
+        _check_support(self.target)
+
+    def but(self, **changes: Any) -> "Request":
+        """The same request with some fields changed; what is known of the target is kept."""
+        changed = replace(self, **changes)
+        if changed.target is self.target:
+            changed.__dict__.update({name: fact for name, fact in self.__dict__.items() if name in _FACTS})
+        return changed
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """What a proof will rest on."""
+        return evidence_for(self.target)
+
+    @cached_property
+    def reach(self) -> float:
+        """A bound on |f| over the domain."""
+        return reach_of(self.target, self.evidence)
+
+    @property
+    def has_positions(self) -> bool:
+        """Whether the network is to tell tokens apart by their places."""
+        return self.target.symmetry is Symmetry.NONE
+
+    @property
+    def visits(self) -> Visits:
+        """How a proof will visit cells whose tokens are only in another order."""
+        if self.has_positions:
+            return Visits.EVERY_ORDER
+        return Visits.ONCE if self.evidence is Evidence.MODULUS else Visits.TARGET_IN_EVERY_ORDER
+
+    @cached_property
+    def sparsity(self) -> SparsityPattern | None:
+        """The pattern at the target's length."""
+        return None if self.pattern is None else pattern_at(self.pattern, self.target.tokens)
+
+    @property
+    def entries_scale(self) -> float:
+        """(volume · entries)^(1/p): the L^p norm of an error of 1 in every entry."""
+        target = self.target
+        return float((target.domain.volume(target.tokens, target.width) * target.tokens * target.width) ** (1 / self.p))
+
+
+_FACTS = ("evidence", "reach")
+
+
+def pattern_at(pattern: Pattern, tokens: int) -> SparsityPattern:
+    """A pattern family at this length, or the pattern itself if that is its length."""
+    if isinstance(pattern, PatternFamily):
+        return pattern.at(tokens)
+    if pattern.tokens != tokens:
+        raise PlanError(
+            f"the pattern must have the target's {tokens} tokens; it has {pattern.tokens}. Give a pattern family, or "
+            f"build the pattern at that length."
+        )
+    return pattern
+
+
+def _check_types(request: Request) -> None:
+    wanted: dict[str, tuple[Any, str]] = {
+        "target": (Target, "a Target; make one with anyformer.target or anyformer.targets"),
+        "method": (AnyMethod | None, "a method such as Averaging(), or None"),
+        "pattern": (PatternFamily | SparsityPattern | None, "a pattern of anyformer.patterns, or None"),
+        "effort": (Effort, "an Effort"),
+    }
+    for name, (kind, words) in wanted.items():
+        value = getattr(request, name)
+        if not isinstance(value, kind):
+            error = TargetError if name == "target" else PlanError
+            raise error(f"{name} must be {words}; got {reprlib.repr(value)}.")
+    rho = request.probability_map
+    if not callable(getattr(rho, "saturating_scale", None)):
+        raise PlanError(f"probability_map must be a map such as Softmax() or Sparsemax(); got {reprlib.repr(rho)}.")
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool | str | bytes):
+        raise PlanError(f"{name} must be a number; got {reprlib.repr(value)}.")
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise PlanError(f"{name} must be a number; got {reprlib.repr(value)}.") from None
+
+
+def _check_numbers(request: Request) -> None:
+    if not (math.isfinite(request.tolerance) and request.tolerance > 0):
+        raise PlanError(f"the tolerance (epsilon) must be positive and finite; got {request.tolerance!r}.")
+    if not LEAST_TOLERANCE <= request.tolerance <= MOST_TOLERANCE:
+        raise PlanError(
+            f"the tolerance (epsilon) must be between 2^-500 and 2^500; got {request.tolerance!r}. Rescale the "
+            f"outputs to sizes near 1."
+        )
+    if not 1 <= request.p <= MOST_P:
+        raise PlanError(f"p must be at least 1 and at most {MOST_P:g}; got {request.p!r}.")
+    if not 1 < request.tightness < math.inf:
+        raise PlanError(f"the tightness must be above 1 and finite; got {request.tightness!r}.")
+
+
+def _check_method(request: Request) -> None:
+    if isinstance(request.probability_map, Hardmax):
+        raise PlanError("hardmax is no part of a real Transformer; take softmax, sparsemax or entmax.")
+    method = request.method
+    if method is not None and method.is_sparse != (request.pattern is not None):
+        needs = "needs a sparsity pattern" if method.is_sparse else "takes no sparsity pattern"
+        cure = "Give one (pattern=…, --pattern)" if method.is_sparse else "Leave it out, or take a sparse method"
+        raise PlanError(f"{method.name} {needs}; {'none was given' if method.is_sparse else 'one was given'}. {cure}.")
+
+
+def _check_support(target: Target) -> None:
+    if target.symmetry is Symmetry.NONE and isinstance(target.domain, CompactSupport):
+        raise PlanError(
+            "a function with compact support cannot be approximated over all sequences by a network with positions: "
+            "for any encoding E, the network's value at (X+E)P−E is its value at X with the tokens permuted, so it "
+            "cannot vanish outside the support unless it vanishes inside. Use a box domain: the error is then taken "
+            "over the box alone."
+        )
