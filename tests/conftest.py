@@ -7,10 +7,6 @@ from hypothesis import settings
 
 import anyformer as af
 
-# Before transformers or datasets is imported: nothing here may ask the network.
-os.environ["HF_HUB_OFFLINE"] = "1"
-os.environ["HF_DATASETS_OFFLINE"] = "1"
-
 settings.register_profile("default", deadline=None, max_examples=60)
 settings.register_profile("thorough", deadline=None, max_examples=3000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

@@ -10,6 +10,7 @@ import threading
 import time
 from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -229,5 +230,13 @@ def _wait_for(address: str, count: int) -> None:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 def test_a_cluster_that_is_not_there_is_said(monkeypatch):
+    import distributed
+
+    def impatient(address: str, timeout: float, **options: Any) -> distributed.Client:
+        assert timeout > 1
+        return client(address, timeout=1, **options)
+
+    client = distributed.Client
+    monkeypatch.setattr(distributed, "Client", impatient)
     with pytest.raises(WorkerError, match="must be a Dask scheduler"), dask_cluster("tcp://127.0.0.1:1"):
         pass
