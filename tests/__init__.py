@@ -1,4 +1,4 @@
-"""What must be known to libraries before the first of them is imported, here and in every process that a test starts."""
+"""What libraries must be told before the first of them is imported, here and in every process that a test starts."""
 
 import os
 
