@@ -84,6 +84,7 @@ def test_a_killed_process_is_replaced_and_nothing_is_lost(eager, tmp_path):
     assert (tmp_path / "marker").exists()
 
 
+@pytest.mark.slow
 def test_work_that_kills_everybody_is_given_up_with_a_reason(eager):
     with Processes(2) as processes, spread(processes), pytest.raises(WorkerError, match="died in a row"):
         list(workers._spread_out(processes, workers._packed(always_die, None), range(4)))
@@ -142,6 +143,7 @@ def test_an_own_function_travels_with_its_code(eager, tmp_path):
     assert certificate_of(alone) == certificate_of(spread_out)
 
 
+@pytest.mark.slow
 def test_certificates_are_the_same_bytes_with_any_workers(eager, monkeypatch):
     monkeypatch.setattr(job, "LEAST", 24)  # several chunks, of a few cells each
     target = af.targets.softmax(tokens=3)
@@ -189,6 +191,7 @@ def cluster(tmp_path):
             process.wait()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::FutureWarning")
 def test_a_dask_cluster_that_loses_a_worker_gives_the_same_certificate(cluster, monkeypatch):
     address, its_workers = cluster
@@ -211,6 +214,7 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same_certificate(cluster, 
     assert np.array_equal(model.network.stages[-1].W_1, alone.network.stages[-1].W_1)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::FutureWarning")
 def test_a_dask_worker_that_dies_before_the_work_is_handed_out_is_done_without(cluster):
     address, its_workers = cluster

@@ -40,6 +40,7 @@ def outcome(site: Path, home: Path, **more: str) -> list[float]:
     return [float(word) for word in done.stdout.split()]
 
 
+@pytest.mark.slow
 def test_a_read_only_install_compiles_once(tmp_path):
     site, home = copied(tmp_path), tmp_path / "home"
     home.mkdir()
@@ -51,12 +52,14 @@ def test_a_read_only_install_compiles_once(tmp_path):
     assert first[2] == second[2]
 
 
+@pytest.mark.slow
 def test_without_any_place_for_a_cache_it_still_runs(tmp_path):
     site, nowhere = copied(tmp_path), tmp_path / "file"
     nowhere.write_text("not a folder")
     assert outcome(site, nowhere)[2] == outcome(site, nowhere)[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["numba", "llvmlite"])
 def test_without_numba_numpy_does_it(missing, tmp_path):
     (tmp_path / f"{missing}.py").write_text("raise ImportError('not installed')")

@@ -65,6 +65,7 @@ def test_a_sound_folder_is_taken(model, tuned):
 EVIL = "import pathlib\npathlib.Path({marker!r}).touch()\nclass Evil:\n    pass\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["tokenizer_config.json", "config.json"])
 def test_code_in_a_folder_never_runs_and_nobody_is_asked(process, model, pairs, tmp_path, file):
     marker = tmp_path / "it ran"

@@ -19,6 +19,7 @@ def asked(tmp_path):
     return ("pretrain", "--recipe", place, "-o", tmp_path / "run", "--corpus", "synthetic:sentences=200")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [500, 5_000, 30_000])
 def test_a_full_disk_is_said_and_the_run_goes_on(process, asked, tmp_path, most):
     failed = process(*asked, most=most)

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 RECIPE = """
 size = "tiny"
 [architecture]
@@ -39,6 +41,7 @@ def rows(tmp_path: Path, name: str, *launcher: str) -> list[dict]:
     return [json.loads(line) for line in (tmp_path / name / "metrics.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_two_processes_have_the_losses_of_one_with_the_same_global_batch(tmp_path):
     one = rows(tmp_path, "one")
     two = rows(tmp_path, "two", "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone")

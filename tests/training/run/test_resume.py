@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from safetensors.torch import load_file
 
 from anyformer.training import RunFolder
@@ -18,6 +19,7 @@ def weights(folder: RunFolder) -> dict[str, bytes]:
     return {name: tensor.numpy().tobytes() for name, tensor in loaded.items()}
 
 
+@pytest.mark.slow
 def test_killed_twenty_times_the_weights_are_the_same_to_the_last_bit(tmp_path):
     command = [sys.executable, "-m", "tests.training.run.killing", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
