@@ -54,7 +54,7 @@ def test_examples_show_what_happens(name):
 
 
 def test_there_are_examples_to_run():
-    assert {"anyformer", "anyformer.model", "anyformer.networks.evaluate"} <= set(EXAMPLES)
+    assert EXAMPLES["anyformer"] > 0
     assert sum(EXAMPLES.values()) > 100
 
 

@@ -40,6 +40,8 @@ def process(forking):
         asked = {"arguments": [str(argument) for argument in arguments], "answers": answers, "most": most}
         forking.stdin.write(json.dumps(asked) + "\n")
         forking.stdin.flush()
-        return Done(*json.loads(forking.stdout.readline()))
+        answer = forking.stdout.readline()
+        assert answer, "the program that forks has ended"
+        return Done(*json.loads(answer))
 
     return with_arguments
