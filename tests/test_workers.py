@@ -10,6 +10,7 @@ import threading
 import time
 from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -83,6 +84,7 @@ def test_a_killed_process_is_replaced_and_nothing_is_lost(eager, tmp_path):
     assert (tmp_path / "marker").exists()
 
 
+@pytest.mark.slow
 def test_work_that_kills_everybody_is_given_up_with_a_reason(eager):
     with Processes(2) as processes, spread(processes), pytest.raises(WorkerError, match="died in a row"):
         list(workers._spread_out(processes, workers._packed(always_die, None), range(4)))
@@ -141,6 +143,7 @@ def test_an_own_function_travels_with_its_code(eager, tmp_path):
     assert certificate_of(alone) == certificate_of(spread_out)
 
 
+@pytest.mark.slow
 def test_certificates_are_the_same_bytes_with_any_workers(eager, monkeypatch):
     monkeypatch.setattr(job, "LEAST", 24)  # several chunks, of a few cells each
     target = af.targets.softmax(tokens=3)
@@ -188,6 +191,7 @@ def cluster(tmp_path):
             process.wait()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::FutureWarning")
 def test_a_dask_cluster_that_loses_a_worker_gives_the_same_certificate(cluster, monkeypatch):
     address, its_workers = cluster
@@ -210,6 +214,7 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same_certificate(cluster, 
     assert np.array_equal(model.network.stages[-1].W_1, alone.network.stages[-1].W_1)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::FutureWarning")
 def test_a_dask_worker_that_dies_before_the_work_is_handed_out_is_done_without(cluster):
     address, its_workers = cluster
@@ -229,5 +234,13 @@ def _wait_for(address: str, count: int) -> None:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 def test_a_cluster_that_is_not_there_is_said(monkeypatch):
+    import distributed
+
+    def impatient(address: str, timeout: float, **options: Any) -> distributed.Client:
+        assert timeout > 1
+        return client(address, timeout=1, **options)
+
+    client = distributed.Client
+    monkeypatch.setattr(distributed, "Client", impatient)
     with pytest.raises(WorkerError, match="must be a Dask scheduler"), dask_cluster("tcp://127.0.0.1:1"):
         pass

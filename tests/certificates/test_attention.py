@@ -38,6 +38,7 @@ def generic_layer(rng: np.random.Generator, width: int, sharpness: float) -> Att
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [selective_shift_layer, generic_layer])
 @given(seed=st.integers(0, 10**6))
 def test_members_are_enclosed(make, seed):

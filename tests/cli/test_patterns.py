@@ -66,6 +66,7 @@ def test_draw_writes_a_picture(call, tmp_path):
 SORT = ("sort", "--positions", "--tokens", 3, "--epsilon", 0.4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["sparse-averaging", "sparse-selective-shift"])
 def test_a_sparse_model_goes_all_the_way(call, tmp_path, method):
     folder = tmp_path / "model"
@@ -83,6 +84,7 @@ def test_a_sparse_model_goes_all_the_way(call, tmp_path, method):
     assert traced.code == 0
 
 
+@pytest.mark.slow
 def test_compare_shows_dense_and_sparse_side_by_side(call):
     outcome = call("compare", *SORT, "--pattern", "sliding-window", "--json")
     rows = {row["method"]: row for row in outcome.data["methods"]}

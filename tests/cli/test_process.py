@@ -86,6 +86,7 @@ def test_terminals_get_both(folders):
     assert "error: absent must be a model's folder" in written
 
 
+@pytest.mark.slow
 def test_a_progress_bar_leaves_stdout_alone(folders, tmp_path):
     with open(tmp_path / "out.json", "wb") as out:
         code, written = on_a_terminal("verify", folders["mean-scale"], "--json", stdout=out)
@@ -102,6 +103,7 @@ def test_terminals_without_unicode(folders):
     assert "\\xb7" in result.stdout
 
 
+@pytest.mark.slow
 def test_nobody_reads_on(folders, tmp_path):
     rows = tmp_path / "in.csv"
     rows.write_text("0.1,0.9\n" * 50_000)

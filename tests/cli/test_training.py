@@ -54,6 +54,7 @@ def test_mixers_can_be_named_one_for_each_layer(call, tmp_path, recipe):
     assert config["mixers"] == [{"kind": "convolution", "kernel": 3, "filters": 4}, {"kind": "average"}]
 
 
+@pytest.mark.slow
 def test_the_comparison_is_complete_and_goes_on(call, tmp_path, pairs):
     asked = (
         "reproduce",

@@ -25,6 +25,8 @@ OTHERS = {
     "subnormals": 6,
     "greedy": 6,
 }
+# Of families that take more than a second.
+SLOW = ("one-at-a-time", "sleeping-beside-extreme", "greedy", "altered-certificates", "mutated-models", "walls")
 # Honest cases are among these: a checker that turns everything down would pass every other test.
 PROVING = (
     "ordinary-networks",
@@ -37,7 +39,9 @@ PROVING = (
 )
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in FAMILIES]
+)
 def test_nothing_is_caught(name):
     cases = OTHERS.get(name, CASES)
     count = hunt(name, range(cases))

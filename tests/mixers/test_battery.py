@@ -33,6 +33,7 @@ def test_every_mixer_keeps_its_promises_at_odd_sizes(name):
     check_mixer(MIXERS[name], width=WIDTH, promises=WITHOUT_ONNX)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_every_mixer_can_be_exported(name):
     pytest.importorskip("onnxscript")

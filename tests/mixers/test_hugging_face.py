@@ -23,6 +23,7 @@ def tokenizer(tmp_path):
     return transformers.BertTokenizerFast(str(tmp_path / "vocab.txt"))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*pin_memory.*:UserWarning")
 def test_trainer_trains_and_evaluates(tmp_path):
     pytest.importorskip("accelerate")
@@ -125,6 +126,7 @@ HEADS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", HEADS)
 def test_onnx_runtime_gives_what_pytorch_gives(tmp_path, kind):
     """All four mixers, other batches and lengths than it was exported with, padding, both token types."""
@@ -159,6 +161,7 @@ def test_onnx_runtime_gives_what_pytorch_gives(tmp_path, kind):
             assert np.abs(other - right)[kept].max() > 10 * rounding
 
 
+@pytest.mark.slow
 def test_what_cannot_be_exported_says_so_and_leaves_what_was_there(tmp_path):
     pytest.importorskip("onnxscript")
     pytest.importorskip("onnxruntime")
@@ -175,6 +178,7 @@ def test_what_cannot_be_exported_says_so_and_leaves_what_was_there(tmp_path):
     assert [one.read_bytes() for one in tmp_path.iterdir()] == [b"before"]
 
 
+@pytest.mark.slow
 def test_what_onnx_runtime_computes_differently_is_not_exported(tmp_path, monkeypatch):
     """A graph in which the example's padding was written down instead of the mask that comes in."""
     pytest.importorskip("onnxscript")

@@ -78,7 +78,7 @@ def deep_staircase(layers: int, width: int, seed: int) -> Network:
 
 
 @pytest.mark.parametrize("width", [1, 2, 3])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2))])
 def test_long_runs_are_searched_without_changing_a_bit(width, seed):
     network = deep_staircase(1500, width, seed)
     x = np.random.default_rng(seed).normal(size=(40, 3, width)) * 20
@@ -88,6 +88,7 @@ def test_long_runs_are_searched_without_changing_a_bit(width, seed):
     assert not np.array_equal(ways[0], x)
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_batch(small_models, monkeypatch):
     network = random_network(3, tokens=5, width=3)
     x = np.random.default_rng(2).normal(size=(37, 5, 3))

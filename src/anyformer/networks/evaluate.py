@@ -21,6 +21,8 @@ def evaluate(network: Network, x: ArrayLike) -> Array:
     """Run the network on sequences of shape (batch, tokens, width).
 
     Example:
+        >>> import anyformer as af
+        >>> network = af.construct(af.targets.mean_scale(tokens=3), tolerance=0.5).network
         >>> evaluate(network, np.zeros((5, 3, 1))).shape
         (5, 3, 1)
     """

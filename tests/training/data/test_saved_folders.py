@@ -4,8 +4,6 @@ import contextlib
 import json
 import os
 import shutil
-import subprocess
-import sys
 
 import pytest
 
@@ -67,8 +65,9 @@ def test_a_sound_folder_is_taken(model, tuned):
 EVIL = "import pathlib\npathlib.Path({marker!r}).touch()\nclass Evil:\n    pass\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["tokenizer_config.json", "config.json"])
-def test_code_in_a_folder_never_runs_and_nobody_is_asked(model, pairs, tmp_path, file):
+def test_code_in_a_folder_never_runs_and_nobody_is_asked(process, model, pairs, tmp_path, file):
     marker = tmp_path / "it ran"
     (model / "evil.py").write_text(EVIL.format(marker=str(marker)))
     auto = {"AutoTokenizer": [None, "evil.Evil"], "AutoConfig": "evil.Evil", "AutoModel": "evil.Evil"}
@@ -78,19 +77,13 @@ def test_code_in_a_folder_never_runs_and_nobody_is_asked(model, pairs, tmp_path,
         asked = ["pretrain", "--tokenizer", model, "--corpus", "synthetic:sentences=100"]
     else:
         asked = ["finetune", model, "--pairs", pairs]
-    for stdin in (subprocess.DEVNULL, subprocess.PIPE):
-        done = subprocess.run(
-            [sys.executable, "-m", "anyformer.cli.main", *map(str, asked), "-o", str(tmp_path / "out")],
-            **({"stdin": stdin} if stdin == subprocess.DEVNULL else {"input": "y\ny\ny\n"}),
-            capture_output=True,
-            text=True,
-            env={**os.environ, "HF_HOME": str(tmp_path / "hf")},
-        )
-        assert done.returncode == 2
-        assert done.stderr.startswith("error: ")
-        assert f"{file} must not name code" in done.stderr
-        assert "auto_map" in done.stderr
-        assert "[y/N]" not in done.stdout + done.stderr
+    for answers in ("", "y\ny\ny\n"):
+        done = process(*asked, "-o", tmp_path / "out", answers=answers)
+        assert done.code == 2
+        assert done.told.startswith("error: ")
+        assert f"{file} must not name code" in done.told
+        assert "auto_map" in done.told
+        assert "[y/N]" not in done.told
         assert not marker.exists()
 
 

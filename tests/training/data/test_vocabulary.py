@@ -57,6 +57,7 @@ def test_rare_characters_leave_their_room_to_words():
     assert len([token for token in many.get_vocab() if len(token) == 1]) <= 100
 
 
+@pytest.mark.slow
 def test_training_gives_the_same_bytes_in_another_process(tmp_path):
     script = (
         "import sys; from anyformer.training.data.synthetic.language import SyntheticLanguage as Language;"

@@ -4,7 +4,10 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any
+
+import pytest
 
 RECIPE = """
 size = "tiny"
@@ -26,22 +29,32 @@ at_once = 2
 evaluate_every = 4
 save_every = 4
 """
-PRETRAIN = ("-m", "anyformer.cli.main", "pretrain", "--json", "--corpus", "synthetic:sentences=300")
+TWO = ("-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone", "-m", "anyformer.cli.main")
 
 
-def rows(tmp_path: Path, name: str, *launcher: str) -> list[dict]:
-    (tmp_path / "recipe.toml").write_text(RECIPE)
-    asked = ("--recipe", str(tmp_path / "recipe.toml"), "-o", str(tmp_path / name))
+def in_one(process: Callable[..., Any], *asked: str) -> str:
+    done = process(*asked)
+    assert done.code == 0, done.told
+    return done.told
+
+
+def in_two(*asked: str) -> str:
     quiet = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, *launcher, *PRETRAIN, *asked], env=quiet, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, *TWO, *asked], env=quiet, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["complete"], "one process of them speaks"
-    return [json.loads(line) for line in (tmp_path / name / "metrics.jsonl").read_text().splitlines()]
+    return done.stdout
 
 
-def test_two_processes_have_the_losses_of_one_with_the_same_global_batch(tmp_path):
-    one = rows(tmp_path, "one")
-    two = rows(tmp_path, "two", "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone")
+@pytest.mark.slow
+def test_two_processes_have_the_losses_of_one_with_the_same_global_batch(process, tmp_path):
+    (tmp_path / "recipe.toml").write_text(RECIPE)
+    asked = ("pretrain", "--json", "--corpus", "synthetic:sentences=300", "--recipe", str(tmp_path / "recipe.toml"))
+    for told in (in_one(process, *asked, "-o", str(tmp_path / "one")), in_two(*asked, "-o", str(tmp_path / "two"))):
+        assert json.loads(told)["complete"], "one process of them speaks"
+    one, two = (
+        [json.loads(line) for line in (tmp_path / name / "metrics.jsonl").read_text().splitlines()]
+        for name in ("one", "two")
+    )
     assert [row["step"] for row in one] == [row["step"] for row in two]
     for alone, shared in zip(one, two, strict=True):
         for name in {"loss", "gradient_norm", "validation_loss", "validation_accuracy"} & set(alone):
