@@ -225,7 +225,7 @@ REFUSED = {
     "from 0 on": (lambda x: x + np.max(x - 9.0, initial=False), "np.max does not take initial on intervals"),
     "nothing computed": (lambda x: np.exp(x, where=False) * 0.0, "np.exp does not take where on intervals"),
     "overwritten": (through(lambda x: np.median(x, overwrite_input=True)), "does not take overwrite_input"),
-    "taken by a condition": (lambda x: np.take(np.array([5.0, -5.0]), x > 0), "cannot become a plain array"),
+    "taken by a condition": (lambda x: np.take(np.array([5.0, -5.0]), x > 0), "np.take does not take intervals"),
     "rolled by a condition": (lambda x: np.roll(x, (x > 0)[0, 0, 0], axis=1), "by plain numbers where entries go"),
     "padded by a condition": (lambda x: np.pad(x, (x > 0)[0, 0, 0])[: len(x)], "np.pad on intervals takes a plain"),
     "clipped to a condition": (lambda x: np.clip(np.arange(3), x > 0, 2) + x, "np.clip of conditions"),
