@@ -1,18 +1,20 @@
 """Quantiles, percentiles and the median: weighted means of two neighbours among the sorted entries.
 
 *Which neighbours, and how they are weighted*, follows from the number of entries, the quantile and the method alone.
-NumPy is asked by its quantile of 0, 1, …, n − 1: what it answers is the position p among the sorted entries, up to
-rounding. NumPy computes positions with an error below DRIFT·n, exact or not: for a real q, too, all positions that we
-have to think of lie in [p − δ, p + δ] with δ = DRIFT·n.
+NumPy is asked by its quantile of 0, 1, …, n − 1: what it answers is the position p among the sorted entries. Positions
+are computed as nq + (α + q(1 − α − β)) − 1, after dividing a percentage by 100, and interpolated: five roundings of
+numbers below n + 2, less than 15u·n in all. So the exact position lies in [p − δ, p + δ] with δ = DRIFT·n = 16u·n, as
+does the one that NumPy uses.
 
 *The value at a position* is a + (b − a)t for neighbours a ≤ b and 0 ≤ t ≤ 1, increasing in every entry (`orders`). As
-a function of the position it is continuous and its slope is b − a. So the exact value at any position in reach is off
-the value at p by at most δ·(sum of sizes), where the sizes are those of all neighbours in reach, and NumPy's
-a + (b − a)t or b − (b − a)(1 − t) is off its own exact value by less than 4u(|a| + |b|), as is ours. A product that
-underflows is off by SMALLEST at most; there are no more than four of them, and none if all neighbours are 0.
+a function of the position it is continuous and its slope is b − a. So the value at any position in reach is off the
+value at p by at most δ times the distance of the greatest and the least neighbour in reach. NumPy's a + (b − a)t or
+b − (b − a)(1 − t) is off its own exact value by less than 4u(|a| + |b|), as is ours. A product that underflows is off
+by SMALLEST at most; there are no more than four of them, and none if all neighbours are 0.
 
 Where a neighbour in reach is infinite, or b − a may overflow, ∞ − ∞ and 0·∞ may occur: nothing is known then.
-Some methods pick one entry, without any arithmetic; these are exact.
+Some methods pick one entry, without any arithmetic; these are exact. Methods whose position jumps as q grows mean the
+position that NumPy computes, which is arithmetic of plain numbers.
 """
 
 from typing import Any, Final
@@ -27,7 +29,7 @@ from anyformer.intervals.sums import HUGE, mean
 from anyformer.intervals.undefined import INFINITIES, unknown
 
 PICKING: Final = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
-DRIFT: Final = 16 * ULP
+DRIFT: Final = 8 * ULP
 LERP_ERROR: Final = 8 * ULP
 
 
@@ -94,8 +96,9 @@ def _weighted(entries: Ends, position: float) -> Ends:
     before = min(int(np.floor(position)), n - 1)
     after, share = min(before + 1, n - 1), position - before
     reach = slice(max(int(np.floor(position - DRIFT * n)), 0), int(np.floor(position + DRIFT * n)) + 2)
-    size = np.maximum(np.abs(entries.low[reach]), np.abs(entries.high[reach])).sum(axis=0)
-    error = (LERP_ERROR + DRIFT * n) * size + np.where(size > 0, 4 * SMALLEST, 0.0)
+    low, high = entries.low[reach], entries.high[reach]
+    size = np.maximum(np.abs(low), np.abs(high)).sum(axis=0)
+    error = LERP_ERROR * size + DRIFT * n * (high[-1] - low[0]) + np.where(size > 0, 4 * SMALLEST, 0.0)
 
     def between(end: Plain) -> Plain:
         return np.asarray(end[before] * (1 - share) + end[after] * share)

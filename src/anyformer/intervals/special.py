@@ -8,7 +8,8 @@ They are known by name: SciPy is looked at only after somebody else has imported
 - log_expit is −log1p(exp(−x)) for x ≥ 0 and x − log1p(exp(x)) below, where both terms have one sign: 8u of the
   exponential, 8u of the logarithm, which is less sensitive than proportional, one rounding; together 17u.
 - erf is Cephes's, whose documentation states a greatest relative error of 3.7·10⁻¹⁶ < 4u.
-- erfc is Cephes's, too: documented are 5.7·10⁻¹⁴, all of it from exp(−x²). That is less than 2⁻⁴³.
+- erfc is Cephes's, too: exp(−x²) times a rational function. x² ≤ 709.8 is rounded, which makes the exponential off by
+  710u; it is itself off by 8u, and the rational function by less than 32u: together less than 1024u = 2⁻⁴³.
 A member's value may be as far off as ours at an end: MARGIN = 64·2⁻⁵² = 128u is more than twice 17u, and ERFC_MARGIN is
 2⁻⁴¹. Results below the normal numbers are off by MARGIN_BELOW at most, which is as many times SMALLEST; erfc's are
 off by SMALLEST_NORMAL, since Cephes gives 0 there.
