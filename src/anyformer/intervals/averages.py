@@ -7,7 +7,7 @@ import numpy as np
 from anyformer.intervals.arithmetic import divide, multiply
 from anyformer.intervals.axes import axes_of
 from anyformer.intervals.conditions import refuse_conditions
-from anyformer.intervals.ends import Ends, ends_of, magnitudes
+from anyformer.intervals.ends import Ends, ends_of, is_point, magnitudes
 from anyformer.intervals.errors import IntervalError
 from anyformer.intervals.rounding import SMALLEST, ULP
 from anyformer.intervals.sums import HUGE, count, mean, total
@@ -24,9 +24,9 @@ def average(a: Ends, axis: Any = None, weights: Any = None, keepdims: bool = Fal
         return mean(a, axis, keepdims)
     refuse_conditions("np.average with weights, as it is,", [weights])
     w = _beside(a, ends_of(weights), axis)
+    if is_point(w) and (w.low.sum(axis=axis) == 0).any():
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")  # as NumPy does, whatever the entries
     weight = total(w, axis, keepdims)
-    if (weight.low == 0).all() and (weight.high == 0).all() and weight.low.size:
-        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
     quotient = divide(total(multiply(a, w), axis, keepdims), weight)
     return _between_entries(quotient, a, w, weight, axis, keepdims) if (w.low >= 0).all() else quotient
 
@@ -42,7 +42,7 @@ def _beside(a: Ends, w: Ends, axis: Any) -> Ends:
         raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
     order = np.argsort(axes)
     shape = tuple(size if at in axes else 1 for at, size in enumerate(a.low.shape))
-    if w.low is w.high:
+    if is_point(w):
         return ends_of(w.low.transpose(order).reshape(shape))
     return Ends(*(end.transpose(order).reshape(shape) for end in (w.low, w.high)))
 
