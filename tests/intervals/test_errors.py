@@ -106,6 +106,7 @@ FAULTS = {
     ),
     "mode of a convolution": (lambda: np.convolve(X[0, 0], X[0, 1], 1), "takes the modes full, same and valid; got 1"),
     "convolution of conditions": (lambda: np.convolve(X[0, 0] > 0, X[0, 1]), "np.convolve of conditions is not supp"),
+    "product of conditions by name": (lambda: np.outer(a=X > 0, b=X > 0), "np.outer of conditions is not supported"),
     "polynomial of a condition": (lambda: np.polyval([1.0, 2.0], X > 0), "np.polyval of conditions is not supported"),
     "complex polynomial": (lambda: np.polyval([1j, 2.0], X), "np.polyval would be of complex128"),
     "polynomial as a coefficient": (lambda: np.polyval(np.poly1d([1.0, 2.0]), X), "np.polyval of an np.poly1d"),

@@ -1,6 +1,7 @@
 """How the arguments of NumPy's functions are read, before a rule encloses their values. The table is `supported`."""
 
 import inspect
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -73,6 +74,7 @@ def clipped(a: Ends, a_min: Any = None, a_max: Any = None, min: Any = None, max:
 
 def rounded(a: Ends, decimals: int = 0) -> Ends:
     """np.round, step by step as NumPy computes it: scaled by a power of ten, rounded to an integer, scaled back."""
+    decimals = operator.index(decimals)
     if not decimals:
         return Ends(np.rint(a.low), np.rint(a.high))
     if abs(decimals) > MOST_DECIMALS:
@@ -109,8 +111,9 @@ def contraction(name: str, rule: Callable[..., Ends]) -> Callable[..., Ends]:
     """A sum of products, refused for operands that NumPy would not compute in float64 with."""
 
     def enclose(*operands: Any, **how: Any) -> Ends:
-        refuse_conditions(name, operands)
-        arrays = [operand for operand in operands if hasattr(operand, "dtype")]
+        given = [*operands, *how.values()]
+        refuse_conditions(name, given)
+        arrays = [operand for operand in given if hasattr(operand, "dtype")]
         if name != "np.einsum" or len(arrays) > 1:
             refuse_other_types(name, arrays)
         return rule(*operands, **how)
