@@ -205,7 +205,7 @@ def test_too_many_terms(monkeypatch):
 SCIPY = {
     "gamma": "scipy.special.gamma is not supported on intervals. Rewrite it",
     "softmax": "scipy.special.softmax does not take intervals: it makes plain arrays of its arguments."
-    " Write e = np.exp(x - x.max(axis=…, keepdims=True)) and e / e.sum(axis=…, keepdims=True).",
+    " Write e = np.exp(x - x.max(axis=…, keepdims=True)) and e / e.sum(axis=…, keepdims=True); or, with tighter",
     "log_softmax": "Write z = x - x.max(axis=…, keepdims=True) and z - np.log(np.exp(z).sum(axis=…, keepdims=True)).",
     "logsumexp": "scipy.special.logsumexp does not take intervals: it makes plain arrays of its arguments."
     " Write np.logaddexp.reduce(x, axis=…).",

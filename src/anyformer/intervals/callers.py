@@ -11,7 +11,10 @@ from typing import Any, Final
 
 _MAXIMUM = "x.max(axis=…, keepdims=True)"
 _INSTEAD: Final = {
-    "scipy.special.softmax": f"Write e = np.exp(x - {_MAXIMUM}) and e / e.sum(axis=…, keepdims=True).",
+    "scipy.special.softmax": (
+        f"Write e = np.exp(x - {_MAXIMUM}) and e / e.sum(axis=…, keepdims=True); or, with tighter ranges, over the last"
+        " axis of size n: 1 / np.exp((1 - np.eye(n)) * (x[..., None, :] - x[..., None])).sum(axis=-1)."
+    ),
     "scipy.special.log_softmax": (f"Write z = x - {_MAXIMUM} and z - np.log(np.exp(z).sum(axis=…, keepdims=True))."),
     "scipy.special.logsumexp": "Write np.logaddexp.reduce(x, axis=…).",
     "np.take": "Which entry an interval names differs from member to member; use np.where.",
