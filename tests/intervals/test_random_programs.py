@@ -21,7 +21,7 @@ def test_no_program_is_missed():
     assert counts[Kind.HELD] > 0.5 * COUNT
 
 
-def missed(seeds=500):
+def missed(seeds=2000):
     return any(check_program(seed).kind is Kind.MISSED for seed in range(seeds))
 
 
