@@ -108,6 +108,12 @@ FAULTS = {
     "convolution of conditions": (lambda: np.convolve(X[0, 0] > 0, X[0, 1]), "np.convolve of conditions is not supp"),
     "product of conditions by name": (lambda: np.outer(a=X > 0, b=X > 0), "np.outer of conditions is not supported"),
     "polynomial of a condition": (lambda: np.polyval([1.0, 2.0], X > 0), "np.polyval of conditions is not supported"),
+    "keyword of pad": (
+        lambda: np.pad(X, 1, mode="linear_ramp", end_values=2),
+        "np.pad does not take end_values on int",
+    ),
+    "keyword of einsum": (lambda: np.einsum("abc->a", X, dtype=np.float32), "np.einsum does not take dtype on interva"),
+    "keyword of concatenate": (lambda: np.concatenate([X, X], dtype=np.float32), "Intervals are joined with float64"),
     "complex polynomial": (lambda: np.polyval([1j, 2.0], X), "np.polyval would be of complex128"),
     "polynomial as a coefficient": (lambda: np.polyval(np.poly1d([1.0, 2.0]), X), "np.polyval of an np.poly1d"),
     "vectorize": (

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from anyformer.intervals.errors import IntervalError, refuse_options, refuse_order, unsupported
-from anyformer.intervals.functions import function_name
+from anyformer.intervals.functions import function_name, signature
 from anyformer.intervals.supported import DIRECT, RULES, UNORDERED
 
 
@@ -23,4 +23,13 @@ def call_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: d
     refuse_options(name, {"out": kwargs.pop("out", None)})
     if "order" in kwargs:
         refuse_order(name, kwargs["order"])
-    return DIRECT[function](*args, **kwargs)
+    return DIRECT[function](*args, **_taken(name, DIRECT[function], kwargs))
+
+
+def _taken(name: str, rule: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The keywords without those that a rule does not take. Raises if those ask for something unusual."""
+    parameters = signature(rule).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return kwargs
+    refuse_options(name, {key: value for key, value in kwargs.items() if key not in parameters})
+    return {key: value for key, value in kwargs.items() if key in parameters}

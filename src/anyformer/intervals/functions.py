@@ -4,7 +4,7 @@ import inspect
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from typing import Any, Final
 
 import numpy as np
@@ -30,7 +30,7 @@ class Rule:
 
     def __call__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Enclose what `function(*args, **kwargs)` returns for members of the arguments."""
-        given = dict(_signature(function).bind(*args, **kwargs).arguments)
+        given = dict(signature(function).bind(*args, **kwargs).arguments)
         array = self._array(function, given.pop(next(iter(given))))
         taken = {name: given.pop(name) for name in self.takes if name in given}
         if given.get("dtype") is not None and np.dtype(given["dtype"]) == np.float64:
@@ -52,8 +52,19 @@ def number(result: Any) -> Any:
     return result
 
 
+def with_numbers(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """The rule of a function that gives a number where no axes are left."""
+
+    @wraps(rule)
+    def enclose(*args: Any, **kwargs: Any) -> Any:
+        return number(rule(*args, **kwargs))
+
+    return enclose
+
+
 @cache
-def _signature(function: Callable[..., Any]) -> inspect.Signature:
+def signature(function: Callable[..., Any]) -> inspect.Signature:
+    """Which arguments a function takes."""
     return inspect.signature(function)
 
 
@@ -110,6 +121,7 @@ def _refuse_choices(name: str, choices: Sequence[Any]) -> None:
 def contraction(name: str, rule: Callable[..., Ends]) -> Callable[..., Ends]:
     """A sum of products, refused for operands that NumPy would not compute in float64 with."""
 
+    @wraps(rule)
     def enclose(*operands: Any, **how: Any) -> Ends:
         given = [*operands, *how.values()]
         refuse_conditions(name, given)

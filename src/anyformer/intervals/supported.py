@@ -34,8 +34,8 @@ from anyformer.intervals import (
 )
 from anyformer.intervals.conditions import COMPARISONS
 from anyformer.intervals.elementary import INCREASING
-from anyformer.intervals.ends import Ends, ends_of
-from anyformer.intervals.functions import Rule, contraction
+from anyformer.intervals.ends import Ends
+from anyformer.intervals.functions import Rule, contraction, with_numbers
 
 
 def _stepping(function: np.ufunc) -> Callable[[Ends], Ends]:
@@ -161,10 +161,10 @@ RULES: Final[dict[Callable[..., Any], Rule]] = {
 DIRECT: Final[dict[Callable[..., Any], Callable[..., Any]]] = {
     np.where: functions.chosen,
     np.select: functions.selected,
-    np.dot: contraction("np.dot", lambda a, b: functions.number(contractions.dot(ends_of(a), ends_of(b)))),
+    np.dot: contraction("np.dot", with_numbers(contractions.dot)),
     np.tensordot: contraction("np.tensordot", contractions.tensordot),
-    np.einsum: contraction("np.einsum", lambda *args, **how: functions.number(contractions.einsum(*args, **how))),
-    np.inner: contraction("np.inner", lambda a, b: functions.number(convolutions.inner(a, b))),
+    np.einsum: contraction("np.einsum", with_numbers(contractions.einsum)),
+    np.inner: contraction("np.inner", with_numbers(convolutions.inner)),
     np.outer: contraction("np.outer", convolutions.outer),
     np.convolve: contraction("np.convolve", convolutions.convolve),
     np.polyval: polynomials.polyval,
