@@ -22,6 +22,7 @@ from anyformer.intervals.ends import Ends
 from anyformer.intervals.functions import Rule
 from tests.intervals import test_against_arb as against_arb
 from tests.intervals import test_exact_functions as exact
+from tests.intervals import test_interpolation as of_interpolation
 from tests.intervals import test_special_values as special_values
 from tests.intervals.samples import assert_holds_members
 
@@ -103,6 +104,10 @@ FAULTS = {
     "interpolation without rounding": (
         replaced(interpolation, _error=lambda points, values: 0.0),
         exactly("interp"),
+    ),
+    "interpolation between unknown values, as if known": (
+        replaced(interpolation, _error=lambda points, values: 16 * 2.0**-52 * np.abs(values.low).max()),
+        of_interpolation.test_large_values_among_small_ones,
     ),
     "turning points overlooked": (
         replaced(sinc_rule, _turning=lambda k: np.full(np.shape(k), np.inf)),

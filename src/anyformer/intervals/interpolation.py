@@ -4,10 +4,10 @@ The function through the points (xpⱼ, fpⱼ) has its extremes over an interval
 increasing in every fpⱼ, so that intervals for them give their low ends to the least value, their high ends to the
 greatest.
 
-*Rounding.* NumPy computes s(x − xpⱼ) + fpⱼ with s = (fpⱼ₊₁ − fpⱼ)/(xpⱼ₊₁ − xpⱼ). With M = max |fp|, the product is at
-most 2M and off by 5u of itself, and the sum by u of it: together less than 12u·M = 6·2⁻⁵²·M. A slope that underflows is
-off by SMALLEST, and the product then by SMALLEST·(xpⱼ₊₁ − xpⱼ); the product itself may underflow, too. Our own value
-at an end is off by as much. Where fp is constant, the value is exact.
+*Rounding.* NumPy computes s(x − xpⱼ) + fpⱼ with s = (fpⱼ₊₁ − fpⱼ)/(xpⱼ₊₁ − xpⱼ). With M = max |fp|, over all members
+of fp, the product is at most 2M and off by 5u of itself, and the sum by u of it: together less than 12u·M = 6·2⁻⁵²·M.
+A slope that underflows is off by SMALLEST, and the product then by SMALLEST·(xpⱼ₊₁ − xpⱼ); the product itself may
+underflow, too. Our own value at an end is off by as much. Where fp is known and constant, the value is exact.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from anyformer.intervals.conditions import refuse_conditions
-from anyformer.intervals.ends import Ends, Held, Plain, ends_of
+from anyformer.intervals.ends import Ends, Held, Plain, ends_of, is_point
 from anyformer.intervals.errors import IntervalError
 from anyformer.intervals.rounding import SMALLEST, ULP
 
@@ -32,41 +32,48 @@ def interpolated(x: Ends, xp: Any, fp: Any, left: Any = None, right: Any = None)
         Ends(values.low[at], values.high[at]) if given is None else ends_of(given)
         for at, given in ((0, left), (-1, right))
     )
-    low = -_greatest(x, points, -values.low, -first.low, -last.low)
-    return Ends(low, _greatest(x, points, values.high, first.high, last.high))
+    error = _error(points, values)
+    low = -_greatest(x, points, -values.low, error, -first.low, -last.low)
+    return Ends(low, _greatest(x, points, values.high, error, first.high, last.high))
 
 
 def _points(xp: Any) -> Plain:
     if isinstance(xp, Held):
         raise IntervalError(f"{_NAME} takes plain numbers xp; got an interval. Write it with np.where and arithmetic.")
-    points = ends_of(xp).low
+    ends = ends_of(xp)
+    points = ends.low
     if points.ndim != 1 or not len(points):
         raise ValueError("array of sample points is empty, or no 1-D sequence")
-    if not (np.isfinite(np.diff(points)).all() and (np.diff(points) > 0).all()):
+    gaps = np.diff(points)
+    if not (is_point(ends) and np.isfinite(points).all() and np.isfinite(gaps).all() and (gaps > 0).all()):
         raise IntervalError(f"{_NAME} takes finite numbers xp, each greater than the one before; got {points}.")
     return points
 
 
-def _greatest(x: Ends, points: Plain, values: Plain, left: Plain, right: Plain) -> Plain:
-    """The greatest value of the function through the points on the intervals x, NumPy's rounding included."""
-    slopes = np.diff(values) / np.diff(points) if len(points) > 1 else np.zeros(0)
-    if not np.isfinite(slopes).all():
-        raise IntervalError(f"{_NAME} takes finite numbers fp with finite slopes between them; got {values}.")
+def _error(points: Plain, values: Ends) -> float:
+    """How far a member's value and ours at an end may be off together, whatever the member's fp."""
+    if (values.low == values.high[0]).all() and (values.high == values.low[0]).all():
+        return 0.0
+    widest = np.diff(points).max(initial=0.0)
+    size = np.maximum(np.abs(values.low), np.abs(values.high)).max()
+    steepest = (2 * size / np.diff(points)).max(initial=0.0)
+    if not np.isfinite(2 * size) or not np.isfinite(steepest):
+        raise IntervalError(
+            f"{_NAME} takes finite numbers fp with finite slopes between them; got fp up to {size} in size."
+        )
+    return float(16 * ULP * size + 4 * SMALLEST * (1 + widest))
+
+
+def _greatest(x: Ends, points: Plain, values: Plain, error: float, left: Plain, right: Plain) -> Plain:
+    """The greatest value of the function through the points on the intervals x, rounding included."""
     begin, end = np.clip(x.low, points[0], points[-1]), np.clip(x.high, points[0], points[-1])
     at_ends = np.maximum(np.interp(begin, points, values), np.interp(end, points, values))
     first = np.asarray(np.searchsorted(points, x.low, "left"))
     last = np.asarray(np.searchsorted(points, x.high, "right"))
     inside = np.maximum(at_ends, _greatest_between(values, first, last))
-    inside = np.where((x.low <= points[-1]) & (x.high >= points[0]), inside + _error(points, values), -np.inf)
+    inside = np.where((x.low <= points[-1]) & (x.high >= points[0]), inside + error, -np.inf)
     outside = np.maximum(np.where(x.low < points[0], left, -np.inf), np.where(x.high > points[-1], right, -np.inf))
     return np.asarray(np.maximum(inside, outside))
-
-
-def _error(points: Plain, values: Plain) -> float:
-    if (values == values[0]).all():
-        return 0.0
-    widest = float(np.diff(points).max())
-    return float(16 * ULP * np.abs(values).max() + 4 * SMALLEST * (1 + widest))
 
 
 def _greatest_between(values: Plain, first: Plain, last: Plain) -> Plain:

@@ -25,7 +25,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     if not isinstance(x, Held) or is_truth(x):
         raise IntervalError("np.piecewise on intervals takes an interval array x; got another type. Use np.where.")
     shape = opened(x).low.shape
-    conditions = _with_otherwise([_broadcast(truth_of(c), shape) for c in _listed(x, condlist)], len(funclist))
+    conditions = _with_otherwise([_of_shape(truth_of(c), shape) for c in _listed(x, condlist)], len(funclist))
     result = Ends(np.zeros(shape), np.zeros(shape))
     for condition, function in zip(conditions, funclist, strict=True):
         if callable(function):
@@ -46,7 +46,7 @@ def _listed(x: Any, condlist: Any) -> list[Any]:
     return listed
 
 
-def _broadcast(condition: Ends, shape: tuple[int, ...]) -> Ends:
+def _of_shape(condition: Ends, shape: tuple[int, ...]) -> Ends:
     if condition.low.shape != shape:
         raise IntervalError(
             f"np.piecewise on intervals takes conditions of the shape of x, {shape}; got {condition.low.shape}."

@@ -16,6 +16,7 @@ off by SMALLEST_NORMAL, since Cephes gives 0 there.
 """
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -37,6 +38,16 @@ def scipy_special(name: str) -> Any:
     return getattr(sys.modules.get("scipy.special"), name, None)
 
 
+def rising(a: Ends) -> tuple[Plain, Plain]:
+    """The ends in the order of an increasing function's values."""
+    return a.low, a.high
+
+
+def falling(a: Ends) -> tuple[Plain, Plain]:
+    """The ends in the order of a decreasing function's values."""
+    return a.high, a.low
+
+
 @dataclass(frozen=True)
 class Monotone:
     """A monotone function with values in [least, greatest], off by relative and absolute errors."""
@@ -46,12 +57,12 @@ class Monotone:
     greatest: float
     relative: float = MARGIN
     absolute: float = MARGIN_BELOW
-    is_increasing: bool = True
+    in_order: Callable[[Ends], tuple[Plain, Plain]] = rising
 
     def __call__(self, a: Ends) -> Ends:
         """Enclose the function's values."""
         function = scipy_special(self.name)
-        first, last = (a.low, a.high) if self.is_increasing else (a.high, a.low)
+        first, last = self.in_order(a)
         low = lowered(np.asarray(function(first)), self.relative, self.absolute)
         high = raised(np.asarray(function(last)), self.relative, self.absolute)
         return Ends(np.maximum(low, self.least), np.minimum(high, self.greatest))
@@ -86,4 +97,4 @@ def _product(x: Plain, y: Plain) -> Plain:
 _ERF: Final = Monotone("erf", -1.0, 1.0)
 expit: Final = Monotone("expit", 0.0, 1.0, absolute=SMALLEST_NORMAL)
 log_expit: Final = Monotone("log_expit", -np.inf, 0.0)
-erfc: Final = Monotone("erfc", 0.0, 2.0, ERFC_MARGIN, SMALLEST_NORMAL, is_increasing=False)
+erfc: Final = Monotone("erfc", 0.0, 2.0, ERFC_MARGIN, SMALLEST_NORMAL, falling)
