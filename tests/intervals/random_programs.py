@@ -39,6 +39,8 @@ REASONS = {
     "cannot become a plain array": "plain array",
     "not supported on intervals": "unsupported function",
     "takes the orders": "order in memory",
+    "does not take intervals": "a function without intervals",
+    "np.piecewise calls": "undecided condition",
     "it raised": "an error of NumPy's",
     "does not take": "keyword",
     "do not mix with NaN": "NaN",
@@ -166,7 +168,8 @@ def _makers(is_rational: bool, batch: int | None) -> list[Callable[[Draw], Step]
     ]
     writes = [steps.set_items, steps.in_place, steps.in_place_on_part]
     # Some traps mix the elements of a batch, which no function may do.
-    traps = [lambda draw: steps.of_one(draw, steps.TRAPS)] if batch is None else []
+    mixing = [lambda draw: steps.of_one(draw, steps.TRAPS), lambda draw: steps.of_one(draw, steps.MIXING)]
+    traps = mixing if batch is None else []
     return [*rational, *rational, *writes, *writes, *wild, *wild, *wild, *wild, *rare, *rare, *traps]
 
 
@@ -203,6 +206,8 @@ def _miss(program: Program, member: np.ndarray, result: Any) -> str | None:
             try:
                 values = np.asarray(program(x), dtype=float)
             except Exception as error:
+                if isinstance(error, ZeroDivisionError) and np.isinf(result.low).all(axis=(1, 2)).any():
+                    continue  # np.average raises it where weights add up to 0: a step without a value
                 return f"{type(error).__name__} at {member.tolist()}: {error}"
         vacuous = (result.low == -np.inf) & (result.high == np.inf)
         inside = (result.low <= values) & (values <= result.high)

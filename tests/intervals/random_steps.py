@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from scipy import special
 
 
 @dataclass
@@ -130,6 +131,20 @@ ANYWHERE = {
     "round": lambda v: np.round(v),
     "real power": lambda v: np.abs(v) ** 1.5,
     "heaviside": lambda v: np.heaviside(v, 0.5),
+    "round to decimals": lambda v: np.round(v, 1),
+    "round method": lambda v: v.round(2) - v.round(),
+    "remainder": lambda v: v % 0.75,
+    "floor division": lambda v: v // 0.5,
+    "divmod": lambda v: divmod(v, -1.25)[1],
+    "fmod": lambda v: np.fmod(v, 0.5),
+    "sinc": lambda v: np.sinc(v),
+    "interp": lambda v: np.interp(v, [-1.0, -0.25, 0.5, 2.0], [0.5, -1.0, 2.0, 0.0]),
+    "interp with outer values": lambda v: np.interp(v, [-0.5, 0.5], [1.0, 2.0], left=-3.0, right=7.0),
+    "polyval": lambda v: np.polyval([0.5, -1.0, 0.25], v),
+    "piecewise": lambda v: np.piecewise(v, [v < -0.5, v > 0.5], [-1.0, 2.0, 0.0]),
+    "expit": lambda v: special.expit(v),
+    "log_expit": lambda v: special.log_expit(v),
+    "erf": lambda v: special.erf(v),
     "asks for the type": lambda v: v * 2.0 if isinstance(v, (np.ndarray, float)) else v * 3.0,
     "asks for the scalar": lambda v: v * 2.0 if np.isscalar(v) else v * 3.0,
     "asks for ends": lambda v: v * 2.0 if hasattr(v, "low") else v * 3.0,
@@ -156,6 +171,11 @@ PARTLY = {
     "where root": lambda v: np.where(v > 0.25, np.sqrt(v - 0.25), 0.0),
     "overflow": lambda v: np.fmin(np.exp(v * 900) - np.exp(v * 900), 1.0),
     "zero times overflow": lambda v: np.fmax(0.0 * np.exp(v * 900), -1.0),
+    "remainder of all": lambda v: 1.5 % v,
+    "floor division by all": lambda v: np.clip(2.0 // v, -9.0, 9.0),
+    "xlogy": lambda v: np.fmin(special.xlogy(v, v), 1.0),
+    "sinc of overflow": lambda v: np.fmin(np.sinc(np.exp(v * 900)), 1.0),
+    "pieces with functions": lambda v: np.piecewise(v, [v > 0], [np.sqrt, np.abs]),
     "masked softmax": lambda v: np.exp(np.where(v > 0, v, -np.inf) - 1.0),
 }
 
@@ -173,6 +193,14 @@ OF_TWO = {
     "two choices": lambda a, b: np.select([a < 0, b > 0], [b, a], default=1.5),
     "clip": lambda a, b: np.clip(a, -np.abs(b), np.abs(b)),
     "power": lambda a, b: (np.abs(a) + 0.5) ** b,
+    "hypot": np.hypot,
+    "arctan2": np.arctan2,
+    "copysign": np.copysign,
+    "logaddexp": np.logaddexp,
+    "remainder": lambda a, b: a % (np.abs(b) + 0.5),
+    "floor division": lambda a, b: a // (np.abs(b) + 0.5),
+    "fmod": lambda a, b: np.fmod(a, b - 4.0),
+    "xlogy": lambda a, b: special.xlogy(a, np.abs(b)),
 }
 RATIONAL_OF_TWO = ("add", "subtract", "multiply", "maximum", "minimum", "smooth quotient", "choice", "clip")
 
@@ -199,6 +227,16 @@ REDUCTIONS = {
     "norm": lambda v, **how: np.linalg.norm(v, **how),
     "norm 1": lambda v, **how: np.linalg.norm(v, 1, **how),
     "ptp": np.ptp,
+    "nanmean": np.nanmean,
+    "nanvar": np.nanvar,
+    "nanmedian": np.nanmedian,
+    "average": np.average,
+    "weighted average": lambda v, **how: np.average(v, weights=np.abs(v) + 0.5, **how),
+    "signed average": lambda v, **how: np.average(v, weights=v, **how),
+    "quantile": lambda v, **how: np.quantile(v, 0.3, **how),
+    "percentile": lambda v, **how: np.percentile(v, [25, 60], **how)[1],
+    "percentile, nearest": lambda v, **how: np.percentile(v, 60, method="nearest", **how),
+    "log of a sum": lambda v, keepdims, axis: np.logaddexp.reduce(np.atleast_1d(v), axis=axis, keepdims=keepdims),
     "reduce": np.add.reduce,
     "method": lambda v, **how: v.max(**how) - v.sum(**how),
 }
@@ -209,6 +247,10 @@ ALONG = {
     "cumprod": lambda v, axis: np.cumprod(np.clip(v, -1.5, 1.5), axis=axis),
     "running maximum": lambda v, axis: np.maximum.accumulate(v, axis=axis),
     "sort": np.sort,
+    "partition": lambda v, axis: np.partition(v, v.shape[axis] // 2, axis=axis),
+    "product so far": lambda v, axis: np.tanh(v).cumprod(axis=axis),
+    "diff from 0": lambda v, axis: np.diff(v, axis=axis, prepend=0.0),
+    "diff to the first": lambda v, axis: np.diff(v, axis=axis, append=np.take(v, [0], axis=axis)),
     "diff": lambda v, axis: np.diff(v, axis=axis),
     "no diff": lambda v, axis: np.diff(v, n=0, axis=axis),
     "flip": lambda v, axis: np.flip(v, axis=axis),
@@ -280,6 +322,15 @@ CONTRACTIONS = {
     "dot": lambda v: np.dot(v, np.arange(v.shape[-1]) - 1.0),
     "tensordot": lambda v: np.tensordot(v, np.ones((v.shape[-1], 2)), 1),
     "integers": lambda v: v @ np.arange(v.shape[-1]),
+    "inner": lambda v: np.inner(v, np.arange(2.0 * v.shape[-1]).reshape(2, -1) / 4 - 0.5),
+}
+
+# These do not keep the elements of a batch apart.
+MIXING = {
+    "inner of itself": lambda v: np.inner(v, v.reshape(-1)[: v.shape[-1]]),
+    "convolve": lambda v: np.convolve(v.ravel(), [0.5, -1.0, 2.0], "same"),
+    "convolve with itself": lambda v: np.convolve(v.reshape(-1), v.reshape(-1)[:2], "valid"),
+    "outer of itself": lambda v: np.outer(v, v.reshape(-1)[:2]),
 }
 
 # What is refused on intervals, or was mistaken once.
@@ -298,6 +349,7 @@ TRAPS = {
     "as it lies": lambda v: v.ravel(order="K"),
     "if": lambda v: v * 1.0 if v.sum() > 0 else v * 2.0,
     "condition as index": lambda v: v[v > 0].sum() + v,
+    "softmax": lambda v: attempt(lambda: special.softmax(v), v * 0.0 + 7.0),
     "plain array filled": lambda v: filled(np.zeros(v.shape), v),
     "condition changed": lambda v: changed(v > -50.0, v),
 }

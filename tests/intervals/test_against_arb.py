@@ -7,6 +7,7 @@ import os
 
 import numpy as np
 import pytest
+from scipy import special
 
 from anyformer.intervals import IntervalArray
 from tests.intervals.exact import BITS, arb, compare, compare_function, flint
@@ -22,6 +23,11 @@ def cube_root(x):
 
 def logarithm(base):
     return lambda x: x.log() / arb(base).log()
+
+
+def log_of_sum(power, scale):
+    """m + log(1 + power(−d)) for the greater one m and the distance d."""
+    return lambda x, y: x.max(y) + power(-abs(x - y)).log1p() / scale
 
 
 ANYWHERE = {
@@ -41,6 +47,11 @@ ANYWHERE = {
     np.arcsinh: lambda x: x.asinh(),
     np.cbrt: cube_root,
     np.reciprocal: lambda x: 1 / x,
+    np.sinc: lambda x: x.sinc_pi(),
+    special.expit: lambda x: 1 / (1 + (-x).exp()),
+    special.log_expit: lambda x: -(-x).exp().log1p() if x >= 0 else x - x.exp().log1p(),
+    special.erf: lambda x: x.erf(),
+    special.erfc: lambda x: x.erfc(),
 }
 
 SOMEWHERE = {
@@ -62,6 +73,17 @@ OF_TWO = {
     np.divide: lambda x, y: x / y,
     np.maximum: lambda x, y: x.max(y),
     np.minimum: lambda x, y: x.min(y),
+    np.hypot: lambda x, y: (x * x + y * y).sqrt(),
+    np.arctan2: arb.atan2,
+    np.copysign: lambda x, y: abs(x) if y >= 0 else -abs(x),
+    np.logaddexp: log_of_sum(lambda d: d.exp(), arb(1)),
+    np.logaddexp2: log_of_sum(lambda d: arb(2) ** d, arb(2).log()),
+}
+
+DIVIDED = {
+    np.floor_divide: lambda x, y: (x / y).floor(),
+    np.remainder: lambda x, y: x - (x / y).floor() * y,
+    np.fmod: lambda x, y: x - (x / y).floor() * y if (x / y) >= 0 else x + (-x / y).floor() * y,
 }
 
 
@@ -84,6 +106,46 @@ def test_functions_with_a_domain(function):
 @pytest.mark.parametrize("function", OF_TWO, ids=lambda function: function.__name__)
 def test_functions_of_two_arguments(function):
     assert_no_miss(compare_function(function, OF_TWO[function], COUNT, seed=3, arguments=2), at_least=COUNT // 4)
+
+
+@pytest.mark.parametrize("function", DIVIDED, ids=lambda function: function.__name__)
+def test_quotients_and_remainders(function):
+    """Where 200 bits tell the quotient; every third pair has a quotient that is decided."""
+    tally = compare_function(function, DIVIDED[function], COUNT, seed=7, arguments=2)
+    assert_no_miss(tally, at_least=COUNT // 8)
+    tally = compare_function(lambda x: function(x, 0.75), lambda x: DIVIDED[function](x, arb(0.75)), COUNT, seed=8)
+    assert_no_miss(tally, at_least=COUNT // 4)
+
+
+@pytest.mark.parametrize("domain", [(0.0, np.inf), (0.5, 2.0)])
+def test_products_with_a_logarithm(domain):
+    rng = np.random.default_rng(9)
+    flint.ctx.prec = BITS
+    factors, arguments = intervals(rng, COUNT), intervals(rng, COUNT, domain=domain)
+    result = special.xlogy(IntervalArray(*factors), IntervalArray(*arguments))
+    chosen = [members(rng, *ends) for ends in (factors, arguments)]
+    computed = special.xlogy(*chosen)
+    assert ((result.low <= computed) & (computed <= result.high))[~np.isnan(computed)].all()
+    rows = list(zip(*(map(arb, part.tolist()) for part in chosen), strict=True))
+    exact = [arb(0) if x == 0 else x * y.log() for x, y in rows]
+    assert_no_miss(compare(exact, result.low, result.high, rows))
+
+
+@pytest.mark.parametrize("terms", [1, 2, 7, 40])
+@pytest.mark.parametrize("function", [np.logaddexp, np.logaddexp2], ids=lambda function: function.__name__)
+def test_logarithms_of_sums(function, terms):
+    flint.ctx.prec = BITS
+    rng = np.random.default_rng(terms)
+    low = rng.normal(size=(COUNT // 20, terms)) * 10.0 ** rng.integers(-3, 4, (COUNT // 20, 1))
+    low -= rng.choice([0.0, np.log(terms) + 1e-3], (COUNT // 20, 1)) * (np.abs(low) < 10)
+    high = low + np.abs(low) * rng.choice([0.0, 2.0**-52, 1e-9, 0.1], low.shape)
+    result = function.reduce(IntervalArray(low, high), axis=1)
+    chosen = members(rng, low, high)
+    computed = function.reduce(chosen, axis=1)
+    assert ((result.low <= computed) & (computed <= result.high)).all()
+    scale = arb(1) if function is np.logaddexp else arb(2).log()
+    exact = [sum(((arb(v) * scale).exp() for v in row), arb(0)).log() / scale for row in chosen.tolist()]
+    assert_no_miss(compare(exact, result.low, result.high, chosen.tolist()), at_least=COUNT // 30)
 
 
 @pytest.mark.parametrize("exponent", [0, 1, 2, 3, 4, 7, -1, -2, -3, 12])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import anyformer.intervals
-from anyformer.intervals import IntervalArray, IntervalError, boxes, enclose, ufuncs
+from anyformer.intervals import IntervalArray, IntervalError, boxes, enclose, supported
 from anyformer.intervals.ends import Ends
 
 LOW = np.random.default_rng(0).uniform(0.5, 1.0, (7, 2, 3))
@@ -128,6 +128,6 @@ def test_a_broken_enclosure_is_reported(monkeypatch):
     def broken(a):
         return Ends(a.low * np.nan, a.high)
 
-    monkeypatch.setitem(ufuncs.ELEMENTWISE, np.exp, broken)
+    monkeypatch.setitem(supported.ELEMENTWISE, np.exp, broken)
     with pytest.raises(IntervalError, match="Report this as a bug"):
         enclose(np.exp, LOW, HIGH)

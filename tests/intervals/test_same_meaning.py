@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from scipy import special
 
 from anyformer.intervals import IntervalArray, IntervalError, boxes, enclose, enclose_each
 from tests.intervals.samples import members
@@ -101,6 +102,16 @@ def zero_dimensional_view(x):
     return x * 1.0
 
 
+def remainder_in_place(x):
+    y = x.T
+    y %= 0.25
+
+
+def quotient_in_place(x):
+    y = x[:, 0]
+    y //= 0.25
+
+
 HELD = {
     "flatten": increased(lambda x: x.flatten()),
     "copy.copy": increased(copy.copy),
@@ -133,6 +144,18 @@ HELD = {
     "decided if": lambda x: x * 2.0 if (x > -5).all() else -x,
     "decided index": lambda x: x * 2.0 + x[x > -5][0] * 0.0,
     "contains": lambda x: x * 2.0 if 77.0 in x else x * 3.0,
+    "no difference, whatever comes before": increased(lambda x: np.diff(x, n=0, prepend=1.0)),
+    "partitioned": increased(lambda x: np.partition(x, 1, axis=2)),
+    "rounded": increased(lambda x: np.round(x, 1)),
+    "pieces": increased(lambda x: np.piecewise(x, [x > -5], [lambda v: v])),
+    "remainder in place": through(remainder_in_place),
+    "quotient in place": through(quotient_in_place),
+    "quotient and remainder": lambda x: sum(divmod(x, 0.3)) + sum(divmod(1.0, x + 2.0)),
+    "order in pieces": lambda x: np.piecewise(x, [x > -5, x > -4], [1.0, lambda v: v * 2.0]),
+    "function that is not called": lambda x: np.piecewise(x, [x > -5, x > 5], [np.tanh, lambda v: v[99]]),
+    "methods": lambda x: x.round(1) + x.cumprod(axis=2) + np.float64(2.0) % (x + 3.0),
+    "percentile decides": lambda x: x * 2.0 if np.isscalar(np.percentile(x, 30)) else x * 3.0,
+    "percentile of a sequence": lambda x: x + np.percentile(x, 30, axis=(1, 2), keepdims=True),
 }
 
 
@@ -225,13 +248,24 @@ REFUSED = {
     "from 0 on": (lambda x: x + np.max(x - 9.0, initial=False), "np.max does not take initial on intervals"),
     "nothing computed": (lambda x: np.exp(x, where=False) * 0.0, "np.exp does not take where on intervals"),
     "overwritten": (through(lambda x: np.median(x, overwrite_input=True)), "does not take overwrite_input"),
-    "taken by a condition": (lambda x: np.take(np.array([5.0, -5.0]), x > 0), "cannot become a plain array"),
+    "taken by a condition": (lambda x: np.take(np.array([5.0, -5.0]), x > 0), "np.take does not take intervals"),
     "rolled by a condition": (lambda x: np.roll(x, (x > 0)[0, 0, 0], axis=1), "by plain numbers where entries go"),
     "padded by a condition": (lambda x: np.pad(x, (x > 0)[0, 0, 0])[: len(x)], "np.pad on intervals takes a plain"),
     "clipped to a condition": (lambda x: np.clip(np.arange(3), x > 0, 2) + x, "np.clip of conditions"),
     "masked array": (lambda x: x + np.ma.array([1.0, 2.0, 3.0], mask=[True, False, False]), "mix with plain arrays"),
     "subclass": (lambda x: x * np.ones(3).view(np.recarray), "Intervals mix with plain arrays only; got recarray"),
     "errors that are raised": (caught(lambda x: loudly(x)), "np.errstate must stay at 'ignore'"),
+    "weights that add up to 0": (
+        caught(lambda x: np.average(x, axis=2, weights=[1.0, -1.0, 0.0])[..., None] + x),
+        "On intervals it raised ZeroDivisionError: Weights sum to zero",
+    ),
+    "softmax of SciPy": (caught(lambda x: special.softmax(x, axis=2)), "scipy.special.softmax does not take intervals"),
+    "each entry by itself": (caught(lambda x: np.vectorize(abs)(x)), "np.vectorize does not take intervals"),
+    "undecided pieces": (
+        caught(lambda x: np.piecewise(x, [x > 0.1], [np.tanh, np.abs])),
+        "Write np.where(condition, f(x), g(x)).",
+    ),
+    "wrong percentage": (caught(lambda x: x + np.percentile(x, 101)), "it raised ValueError: Percentiles must be in"),
     "integers counted": (lambda x: x + np.count_nonzero(x > 0), "np.count_nonzero gives integers"),
 }
 
@@ -258,6 +292,12 @@ UNKNOWN = {
     "matmul": lambda x: np.fmin((x * 1e300) @ (np.eye(3) * 1e300), 0.0),
     "sine": lambda x: np.fmin(np.sin(x * 1e308 * 10), 0.0),
     "where": lambda x: np.where(x > 0, np.sqrt(x), 0.0),
+    "remainder": lambda x: np.fmin(1.0 % x, 0.5),
+    "floor division": lambda x: np.clip(1.0 // x, -3.0, 3.0),
+    "average": lambda x: x * 0.0 + np.fmin(np.average(x, axis=2, weights=x - 0.1, keepdims=True), 0.5),
+    "quantile": lambda x: x * 0.0 + np.fmin(np.quantile(np.exp(x * 2000), 0.5, axis=2, keepdims=True), 0.5),
+    "sinc": lambda x: np.fmin(np.sinc(np.exp(x * 2000)), 0.5),
+    "xlogy": lambda x: np.fmin(special.xlogy(1.0, x), 0.5),
 }
 
 

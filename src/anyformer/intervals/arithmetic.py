@@ -57,10 +57,10 @@ def multiply(a: Ends, b: Ends) -> Ends:
     """a·b: linear in each argument for a fixed other one, with extremes at corners. No value for 0 and ∞."""
     low, high = _corners(np.multiply, a, b)
     if all_finite(low, high):
-        return _product_outward(outward_finite(low, high), low, high, a, b)
+        return product_outward(outward_finite(low, high), low, high, a, b)
     # An infinite end makes some corner infinite or NaN, so that none is overlooked here.
     zero_and_infinite = (_holds_zero(a) & _is_unbounded(b)) | (_is_unbounded(a) & _holds_zero(b))
-    return unknown(_product_outward(outward(low, high), low, high, a, b), zero_and_infinite, INFINITIES)
+    return unknown(product_outward(outward(low, high), low, high, a, b), zero_and_infinite, INFINITIES)
 
 
 def divide(a: Ends, b: Ends) -> Ends:
@@ -68,8 +68,8 @@ def divide(a: Ends, b: Ends) -> Ends:
     low, high = _corners(np.divide, a, b)
     zero = _holds_zero(b)
     if all_finite(low, high) and not zero.any():
-        return _product_outward(outward_finite(low, high), low, high, a, b)
-    quotient = _product_outward(outward(low, high), low, high, a, b)
+        return product_outward(outward_finite(low, high), low, high, a, b)
+    quotient = product_outward(outward(low, high), low, high, a, b)
     quotient = unknown(quotient, np.asarray(_is_unbounded(a) & _is_unbounded(b)), INFINITIES)
     if not zero.any():
         return quotient
@@ -119,7 +119,7 @@ def _is_unbounded(a: Ends) -> Plain:
     return np.asarray(np.isinf(a.low) | np.isinf(a.high))
 
 
-def _product_outward(result: Ends, low: Plain, high: Plain, a: Ends, b: Ends) -> Ends:
+def product_outward(result: Ends, low: Plain, high: Plain, a: Ends, b: Ends) -> Ends:
     """Widen the rounded ends of a product or quotient, keeping the sign that the signs of a and b give it.
 
     Below the normal numbers a rounded product may be off by half of SMALLEST however small it is. An end that came

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike
 
+from anyformer.intervals.calls import call_function
 from anyformer.intervals.conditions import decided
 from anyformer.intervals.ends import Ends, Held, Plain, ends_of, is_truth, opened
 from anyformer.intervals.errors import IntervalError, refuse_options, refuse_order
-from anyformer.intervals.functions import AMBIGUOUS, call_function
 from anyformer.intervals.memory import Memory
 from anyformer.intervals.methods import ArrayMethods
 from anyformer.intervals.runs import current, record
+from anyformer.intervals.supported import AMBIGUOUS
 from anyformer.intervals.ufuncs import call_ufunc
 
 _UNDECIDED = (
@@ -53,7 +54,8 @@ class _Dispatched(NDArrayOperatorsMixin, ArrayMethods):
         _refuse_errstate()
         # Ends may overflow or be infinite; the rules know what to make of it.
         with np.errstate(all="ignore"):
-            return seen(call_ufunc(ufunc, method, inputs, kwargs))
+            result = call_ufunc(ufunc, method, inputs, kwargs)
+        return tuple(map(seen, result)) if isinstance(result, tuple) else seen(result)
 
     @_recorded
     def __array_function__(
@@ -164,6 +166,12 @@ class IntervalArray(_Dispatched):
 
     def __itruediv__(self, other: Any) -> Any:
         return self._written(self / other)
+
+    def __ifloordiv__(self, other: Any) -> Any:
+        return self._written(self // other)
+
+    def __imod__(self, other: Any) -> Any:
+        return self._written(self % other)
 
     def __ipow__(self, other: Any) -> Any:
         return self._written(self**other)

@@ -37,11 +37,12 @@ def matmul(a: Ends, b: Ends) -> Ends:
     return _contracted(np.matmul, rules.matmul(a.low.ndim, b.low.ndim), a, b)
 
 
-def dot(a: Ends, b: Ends) -> Ends:
+def dot(a: Any, b: Any) -> Ends:
     """np.dot: a plain product if either is a number."""
-    if a.low.ndim == 0 or b.low.ndim == 0:
-        return multiply(a, b)
-    return _contracted(np.dot, rules.dot(a.low.ndim, b.low.ndim), a, b)
+    first, second = ends_of(a), ends_of(b)
+    if first.low.ndim == 0 or second.low.ndim == 0:
+        return multiply(first, second)
+    return _contracted(np.dot, rules.dot(first.low.ndim, second.low.ndim), first, second)
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Ends:

@@ -1,20 +1,23 @@
-"""Which rule encloses which NumPy function that is not a ufunc, and how its arguments are read."""
+"""How the arguments of NumPy's functions are read, before a rule encloses their values. The table is `supported`."""
 
 import inspect
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from typing import Any, Final
 
 import numpy as np
 
-from anyformer.intervals import arithmetic, conditions, contractions, movement, orders, products, sums
+from anyformer.intervals import arithmetic, conditions
 from anyformer.intervals.conditions import AS_NUMBERS, refuse_conditions, refuse_other_types
 from anyformer.intervals.ends import Ends, Held, ends_of, is_truth, opened
-from anyformer.intervals.errors import IntervalError, refuse_options, refuse_order, unsupported
+from anyformer.intervals.errors import IntervalError, refuse_options, unsupported
 
 # How to sort makes no difference to what is sorted.
 _IGNORED: Final = ("kind", "stable")
+# Powers of ten are exact in float64 up to here.
+MOST_DECIMALS: Final = 22
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class Rule:
 
     def __call__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Enclose what `function(*args, **kwargs)` returns for members of the arguments."""
-        given = dict(_signature(function).bind(*args, **kwargs).arguments)
+        given = dict(signature(function).bind(*args, **kwargs).arguments)
         array = self._array(function, given.pop(next(iter(given))))
         taken = {name: given.pop(name) for name in self.takes if name in given}
         if given.get("dtype") is not None and np.dtype(given["dtype"]) == np.float64:
@@ -49,27 +52,20 @@ def number(result: Any) -> Any:
     return result
 
 
+def with_numbers(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """The rule of a function that gives a number where no axes are left."""
+
+    @wraps(rule)
+    def enclose(*args: Any, **kwargs: Any) -> Any:
+        return number(rule(*args, **kwargs))
+
+    return enclose
+
+
 @cache
-def _signature(function: Callable[..., Any]) -> inspect.Signature:
+def signature(function: Callable[..., Any]) -> inspect.Signature:
+    """Which arguments a function takes."""
     return inspect.signature(function)
-
-
-def call_function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Enclose what `function(*args, **kwargs)` returns for members of the arguments."""
-    if function in RULES:
-        return RULES[function](function, args, kwargs)
-    name = function_name(function)
-    if function in UNORDERED:
-        raise IntervalError(
-            f"{name} is not supported on intervals: which entry it names differs from member to member."
-            " Use the values instead: np.sort, np.max, np.min, np.maximum.accumulate, np.where."
-        )
-    if function not in DIRECT:
-        raise unsupported(name)
-    refuse_options(name, {"out": kwargs.pop("out", None)})
-    if "order" in kwargs:
-        refuse_order(name, kwargs["order"])
-    return DIRECT[function](*args, **kwargs)
 
 
 def function_name(function: Callable[..., Any]) -> str:
@@ -78,7 +74,8 @@ def function_name(function: Callable[..., Any]) -> str:
     return f"np{module}.{function.__name__}"
 
 
-def _clip(a: Ends, a_min: Any = None, a_max: Any = None, min: Any = None, max: Any = None) -> Ends:
+def clipped(a: Ends, a_min: Any = None, a_max: Any = None, min: Any = None, max: Any = None) -> Ends:
+    """np.clip: what is below the lower bound is raised to it, then what is above the upper one lowered."""
     lower = a_min if min is None else min
     upper = a_max if max is None else max
     refuse_conditions("np.clip", [lower, upper])
@@ -86,18 +83,27 @@ def _clip(a: Ends, a_min: Any = None, a_max: Any = None, min: Any = None, max: A
     return arithmetic.positive(raised if upper is None else arithmetic.minimum(raised, ends_of(upper)))
 
 
-def _round(a: Ends, decimals: int = 0) -> Ends:
-    if decimals:
-        raise unsupported("np.round to decimals")
-    return Ends(np.rint(a.low), np.rint(a.high))
+def rounded(a: Ends, decimals: int = 0) -> Ends:
+    """np.round, step by step as NumPy computes it: scaled by a power of ten, rounded to an integer, scaled back."""
+    decimals = operator.index(decimals)
+    if not decimals:
+        return Ends(np.rint(a.low), np.rint(a.high))
+    if abs(decimals) > MOST_DECIMALS:
+        raise unsupported(f"np.round to {decimals} decimals, whose power of ten is no float64,")
+    power = ends_of(10.0 ** abs(decimals))
+    there, back = (arithmetic.multiply, arithmetic.divide)[:: 1 if decimals > 0 else -1]
+    scaled = there(a, power)
+    return back(Ends(np.rint(scaled.low), np.rint(scaled.high)), power)
 
 
-def _where(condition: Any, *branches: Any) -> Ends:
+def chosen(condition: Any, *branches: Any) -> Ends:
+    """np.where, for choices that NumPy makes float64 or booleans of."""
     _refuse_choices("np.where", branches)
     return conditions.where(condition, *branches)
 
 
-def _select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Ends:
+def selected(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Ends:
+    """np.select, likewise."""
     _refuse_choices("np.select", [*choicelist, default])
     refuse_other_types("np.select", choicelist)
     return conditions.select(condlist, choicelist, default)
@@ -112,10 +118,14 @@ def _refuse_choices(name: str, choices: Sequence[Any]) -> None:
         refuse_other_types(name, choices)
 
 
-def _contraction(name: str, rule: Callable[..., Ends]) -> Callable[..., Ends]:
+def contraction(name: str, rule: Callable[..., Ends]) -> Callable[..., Ends]:
+    """A sum of products, refused for operands that NumPy would not compute in float64 with."""
+
+    @wraps(rule)
     def enclose(*operands: Any, **how: Any) -> Ends:
-        refuse_conditions(name, operands)
-        arrays = [operand for operand in operands if hasattr(operand, "dtype")]
+        given = [*operands, *how.values()]
+        refuse_conditions(name, given)
+        arrays = [operand for operand in given if hasattr(operand, "dtype")]
         if name != "np.einsum" or len(arrays) > 1:
             refuse_other_types(name, arrays)
         return rule(*operands, **how)
@@ -123,59 +133,13 @@ def _contraction(name: str, rule: Callable[..., Ends]) -> Callable[..., Ends]:
     return enclose
 
 
-def _count_nonzero(a: Ends, **how: Any) -> Ends:
+def count_nonzero(a: Ends, **how: Any) -> Ends:
+    """Refused: it gives integers."""
     raise IntervalError(
         f"np.count_nonzero gives integers, and intervals are of float64. Add up numbers instead. {AS_NUMBERS}"
     )
 
 
-def _size(a: Ends, axis: int | None = None) -> int:
+def size(a: Ends, axis: int | None = None) -> int:
+    """np.size."""
     return a.low.size if axis is None else a.low.shape[axis]
-
-
-RULES: Final[dict[Callable[..., Any], Rule]] = {
-    np.sum: Rule(sums.total),
-    np.mean: Rule(sums.mean),
-    np.var: Rule(sums.variance, ("axis", "ddof", "keepdims")),
-    np.std: Rule(sums.standard_deviation, ("axis", "ddof", "keepdims")),
-    np.cumsum: Rule(sums.running_total, ("axis",)),
-    np.diff: Rule(sums.differences, ("n", "axis")),
-    np.linalg.norm: Rule(sums.norm, ("ord", "axis", "keepdims")),
-    np.prod: Rule(products.product),
-    np.cumprod: Rule(products.running_product, ("axis",)),
-    np.max: Rule(orders.greatest),
-    np.amax: Rule(orders.greatest),
-    np.min: Rule(orders.least),
-    np.amin: Rule(orders.least),
-    np.ptp: Rule(orders.spread),
-    np.sort: Rule(orders.ordered, ("axis",)),
-    np.median: Rule(orders.median),
-    np.any: Rule(conditions.any_of, takes_conditions=True),
-    np.all: Rule(conditions.all_of, takes_conditions=True),
-    np.count_nonzero: Rule(_count_nonzero, takes_conditions=True),
-    np.clip: Rule(_clip, ("a_min", "a_max", "min", "max")),
-    np.round: Rule(_round, ("decimals",)),
-    np.around: Rule(_round, ("decimals",)),
-    np.shape: Rule(lambda a: a.low.shape, (), takes_conditions=True),
-    np.ndim: Rule(lambda a: a.low.ndim, (), takes_conditions=True),
-    np.size: Rule(_size, ("axis",), takes_conditions=True),
-}
-
-DIRECT: Final[dict[Callable[..., Any], Callable[..., Any]]] = {
-    np.where: _where,
-    np.select: _select,
-    np.dot: _contraction("np.dot", lambda a, b: number(contractions.dot(ends_of(a), ends_of(b)))),
-    np.tensordot: _contraction("np.tensordot", contractions.tensordot),
-    np.einsum: _contraction("np.einsum", lambda *args, **how: number(contractions.einsum(*args, **how))),
-    np.pad: movement.padded,
-    np.zeros_like: movement.zeros_like,
-    np.ones_like: movement.ones_like,
-    np.full_like: movement.full_like,
-    np.empty_like: movement.empty_like,
-    **movement.moves(),
-}
-
-# The functions whose result shares memory with their argument or not, depending on how that lies in memory.
-AMBIGUOUS: Final = (np.reshape, np.ravel)
-
-UNORDERED: Final = (np.argsort, np.argmax, np.argmin, np.argpartition, np.argwhere, np.nonzero, np.flatnonzero)

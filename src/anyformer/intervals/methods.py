@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from anyformer.intervals.callers import refused_call
 from anyformer.intervals.ends import Held
 from anyformer.intervals.errors import ADVICE, IntervalError, UnknownAttributeError
 
@@ -95,7 +96,7 @@ class ArrayMethods(Held):
             raise AttributeError(name)
         array = self.__class__
         if name in ("__array_struct__", "__array_interface__"):
-            raise UnknownAttributeError(_PLAIN)  # this is how np.asarray begins
+            raise UnknownAttributeError(refused_call() or _PLAIN)  # this is how np.asarray begins
         if hasattr(array, name):
             raise UnknownAttributeError(f"Intervals have no attribute .{name}. {ADVICE}")
         raise AttributeError(f"{array.__name__!r} object has no attribute {name!r}")
@@ -158,8 +159,12 @@ class ArrayMethods(Held):
         """Refused: it would sort in place."""
         raise IntervalError("x.sort() in place is not supported on intervals. Write x = np.sort(x, axis=…).")
 
+    def partition(self, *args: Any, **kwargs: Any) -> None:
+        """Refused: it would change the array in place."""
+        raise IntervalError("x.partition() in place is not supported on intervals. Write x = np.partition(x, kth).")
+
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise IntervalError(_PLAIN)
+        raise IntervalError(refused_call() or _PLAIN)
 
     def _refuse_number(self, *args: Any) -> NoReturn:
         raise IntervalError(_NUMBERS)

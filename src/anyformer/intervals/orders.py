@@ -1,4 +1,4 @@
-"""What depends on the order of entries only: extremes, running extremes, sorting, the median. All exact but the last.
+"""What depends on the order of entries only: extremes, running extremes, sorting, partitions. All exact but the spread.
 
 Order statistics are increasing in every argument: the k-th smallest of x₁ … xₙ is the least t such that k of them are
 ≤ t, and raising any xᵢ can only make fewer of them ≤ t. So for members between the ends the k-th smallest lies between
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from anyformer.intervals.arithmetic import subtract
-from anyformer.intervals.ends import Ends
-from anyformer.intervals.sums import mean
+from anyformer.intervals.ends import Ends, Held
+from anyformer.intervals.errors import IntervalError
 
 
 def greatest(a: Ends, axis: Any = None, keepdims: bool = False) -> Ends:
@@ -45,14 +45,21 @@ def ordered(a: Ends, axis: int | None = -1, kind: Any = None) -> Ends:
     return Ends(np.sort(a.low, axis=axis), np.sort(a.high, axis=axis))
 
 
-def median(a: Ends, axis: int | None = None, keepdims: bool = False) -> Ends:
-    """The middle entry, or the mean of the two middle ones."""
-    entries = a.low.size if axis is None else a.low.shape[axis]
-    sorted_ends = ordered(a, axis)
+def partitioned(a: Ends, kth: Any, axis: int | None = -1) -> Ends:
+    """np.partition: entries `kth` are where sorting puts them; between two of them the order is NumPy's secret.
+
+    What lies between positions i and k are the entries that sorting puts there, in any order. So each of them is
+    at least the least and at most the greatest of those.
+    """
+    if isinstance(kth, Held):
+        raise IntervalError("np.partition on intervals takes plain numbers kth; got an interval.")
+    entries = ordered(a, axis)
     along = 0 if axis is None else axis
-    middle = np.arange((entries - 1) // 2, entries // 2 + 1)
-    result = mean(Ends(*(np.take(end, middle, along) for end in (sorted_ends.low, sorted_ends.high))), along)
-    if not keepdims:
-        return result
-    shape = [1 if axis is None or at == axis % a.low.ndim else size for at, size in enumerate(a.low.shape)]
-    return Ends(result.low.reshape(shape), result.high.reshape(shape))
+    low, high = (np.moveaxis(end, along, 0) for end in (entries.low, entries.high))
+    np.partition(np.arange(len(low)), kth)  # raises as NumPy does
+    known = {int(at) % len(low) for at in np.atleast_1d(kth)}
+    start = 0
+    for at in sorted(known | {len(low)}):
+        low[start:at], high[start:at] = low[start : start + 1], high[max(at - 1, 0) : at]
+        start = at + 1
+    return entries

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from anyformer.intervals.arithmetic import multiply
-from anyformer.intervals.ends import Ends, Plain, magnitudes
+from anyformer.intervals.axes import in_front, placed
+from anyformer.intervals.ends import Ends, magnitudes
 from anyformer.intervals.rounding import SMALLEST, ULP, lowered, raised
-from anyformer.intervals.sums import count
 from anyformer.intervals.undefined import INFINITIES, unknown
 
 # Beyond this a product of some of the factors may overflow, whatever the product of all is.
@@ -22,7 +22,7 @@ def product(a: Ends, axis: Any = None, keepdims: bool = False) -> Ends:
     other factors, whose product is at most P = Π max(|aᵢ|, 1): in all less than 2k·SMALLEST·P. Where P is huge, some
     of the factors may overflow and 0·∞ follow: nothing is known then.
     """
-    factors = _in_front(a, axis)
+    factors = in_front(a, axis)
     terms = factors.low.shape[0]
     result = Ends(np.ones(factors.low.shape[1:]), np.ones(factors.low.shape[1:]))
     for at in range(terms):
@@ -32,7 +32,7 @@ def product(a: Ends, axis: Any = None, keepdims: bool = False) -> Ends:
     error = np.asarray(2 * terms * SMALLEST * bound)
     low, high = lowered(result.low, terms * ULP, error), raised(result.high, terms * ULP, error)
     low = np.where((factors.low >= 0).all(axis=0), np.maximum(low, 0.0), low)
-    return _placed(unknown(Ends(low, high), ~np.asarray(bound < SAFE), INFINITIES), a.low.shape, axis, keepdims)
+    return placed(unknown(Ends(low, high), ~np.asarray(bound < SAFE), INFINITIES), a.low.shape, axis, keepdims)
 
 
 def running_product(a: Ends, axis: int | None = None) -> Ends:
@@ -46,27 +46,3 @@ def running_product(a: Ends, axis: int | None = None) -> Ends:
     low = np.concatenate([result.low for result in results])
     high = np.concatenate([result.high for result in results])
     return Ends(*(np.ascontiguousarray(np.moveaxis(end, 0, axis)) for end in (low, high)))
-
-
-def _axes(dimensions: int, axis: Any) -> tuple[int, ...]:
-    chosen = range(dimensions) if axis is None else np.atleast_1d(axis)
-    return tuple(int(at) % dimensions for at in chosen)
-
-
-def _in_front(a: Ends, axis: Any) -> Ends:
-    """The entries to be multiplied along one first axis, all others behind it."""
-    axes = _axes(a.low.ndim, axis)
-    kept = tuple(size for at, size in enumerate(a.low.shape) if at not in axes)
-
-    def moved(end: Plain) -> Plain:
-        return np.moveaxis(end, axes, range(len(axes))).reshape((count(end.shape, axes), *kept))
-
-    return Ends(moved(a.low), moved(a.high))
-
-
-def _placed(result: Ends, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Ends:
-    if not keepdims:
-        return result
-    axes = _axes(len(shape), axis)
-    full = tuple(1 if at in axes else size for at, size in enumerate(shape))
-    return Ends(result.low.reshape(full), result.high.reshape(full))

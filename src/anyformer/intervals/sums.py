@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from anyformer.intervals.arithmetic import absolute, divide, square, subtract
+from anyformer.intervals.conditions import refuse_conditions
 from anyformer.intervals.elementary import sqrt
 from anyformer.intervals.ends import Ends, Plain, ends_of
 from anyformer.intervals.errors import IntervalError, unsupported
@@ -92,14 +93,32 @@ def running_total(a: Ends, axis: int | None = None) -> Ends:
     return added_up(added, a, terms)
 
 
-def differences(a: Ends, n: int = 1, axis: int = -1) -> Ends:
-    """Every entry minus the one before it, n times over."""
+def differences(a: Ends, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Ends:
+    """Every entry minus the one before it, n times over, with entries put before and behind the array first."""
+    if n == 0:
+        return a
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n}")
+    a = _extended(a, axis, prepend, append)
     for _ in range(n):
         entries = np.arange(a.low.shape[axis])
         after = Ends(np.take(a.low, entries[1:], axis), np.take(a.high, entries[1:], axis))
         before = Ends(np.take(a.low, entries[:-1], axis), np.take(a.high, entries[:-1], axis))
         a = subtract(after, before)
     return a
+
+
+def _extended(a: Ends, axis: int, prepend: Any, append: Any) -> Ends:
+    """The array between others along an axis; a number stands for one entry everywhere."""
+    refuse_conditions("np.diff with prepend or append, as it is,", [prepend, append])
+    one = [1 if at == axis % a.low.ndim else size for at, size in enumerate(a.low.shape)]
+
+    def laid(value: Any) -> Ends:
+        ends = ends_of(value)
+        return Ends(*(np.broadcast_to(end, one) if end.ndim == 0 else end for end in (ends.low, ends.high)))
+
+    parts = [a if part is a else laid(part) for part in (prepend, a, append) if part is not None]
+    return Ends(np.concatenate([p.low for p in parts], axis), np.concatenate([p.high for p in parts], axis))
 
 
 def norm(a: Ends, ord: float | str | None = None, axis: Any = None, keepdims: bool = False) -> Ends:

@@ -1,21 +1,10 @@
-"""Which rule encloses which ufunc, and how a call is read: `np.add(x, y)`, `np.add.reduce(x)` and their like."""
+"""How a call of a ufunc is read: `np.add(x, y)`, `np.add.reduce(x)` and their like. The table is `supported`."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
-from anyformer.intervals import (
-    arithmetic,
-    conditions,
-    contractions,
-    elementary,
-    orders,
-    periodic,
-    powers,
-    products,
-    sums,
-)
 from anyformer.intervals.conditions import (
     BITWISE,
     COMPARISONS,
@@ -24,64 +13,14 @@ from anyformer.intervals.conditions import (
     refuse_conditions,
     refuse_other_types,
 )
-from anyformer.intervals.elementary import INCREASING
 from anyformer.intervals.ends import Ends, Held, ends_of, is_condition, is_point, is_truth, truth_of
 from anyformer.intervals.errors import refuse_options, unsupported
 from anyformer.intervals.functions import number
+from anyformer.intervals.special import scipy_special
+from anyformer.intervals.supported import ACCUMULATIONS, ELEMENTWISE, REDUCTIONS, SPECIAL
 
 
-def _stepping(function: np.ufunc) -> Callable[[Ends], Ends]:
-    """A function that is increasing and exact in float64, jumps and all."""
-    return lambda a: Ends(function(a.low), function(a.high))
-
-
-ELEMENTWISE: Final[dict[np.ufunc, Callable[..., Ends]]] = {
-    np.add: arithmetic.add,
-    np.subtract: arithmetic.subtract,
-    np.multiply: arithmetic.multiply,
-    np.divide: arithmetic.divide,
-    np.reciprocal: arithmetic.reciprocal,
-    np.negative: arithmetic.negative,
-    np.positive: arithmetic.positive,
-    np.conjugate: arithmetic.positive,
-    np.absolute: arithmetic.absolute,
-    np.fabs: arithmetic.absolute,
-    np.square: arithmetic.square,
-    np.maximum: arithmetic.maximum,
-    np.minimum: arithmetic.minimum,
-    np.fmax: arithmetic.maximum,
-    np.fmin: arithmetic.minimum,
-    np.power: powers.power,
-    np.float_power: powers.power,
-    np.sqrt: elementary.sqrt,
-    np.cosh: elementary.cosh,
-    np.arccos: elementary.arccos,
-    np.sin: periodic.sin,
-    np.cos: periodic.cos,
-    np.tan: periodic.tan,
-    np.heaviside: conditions.heaviside,
-    np.matmul: contractions.matmul,
-    **{ufunc: _stepping(ufunc) for ufunc in (np.sign, np.floor, np.ceil, np.rint, np.trunc)},
-    **INCREASING,
-    **COMPARISONS,
-}
-
-REDUCTIONS: Final[dict[np.ufunc, Callable[..., Ends]]] = {
-    np.add: sums.total,
-    np.multiply: products.product,
-    np.maximum: orders.greatest,
-    np.minimum: orders.least,
-}
-
-ACCUMULATIONS: Final[dict[np.ufunc, Callable[..., Ends]]] = {
-    np.add: sums.running_total,
-    np.multiply: products.running_product,
-    np.maximum: orders.running_maximum,
-    np.minimum: orders.running_minimum,
-}
-
-
-def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Ends:
+def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Enclose what `ufunc.method(*inputs, **options)` returns for members of the inputs."""
     name = ufunc_name(ufunc, method)
     if method == "__call__":
@@ -95,28 +34,41 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: d
     return _of_arrays(_along_axis(ufunc, method, inputs, options, name))
 
 
-def _of_arrays(result: Ends) -> Ends:
-    """Ends that are arrays, or numbers where there are no axes."""
-    ends: Ends = number(Ends(np.asarray(result.low), np.asarray(result.high)))
-    return ends
+def _of_arrays(result: Any) -> Any:
+    """Ends that are arrays, or numbers where there are no axes; both results of a ufunc that has two."""
+    if isinstance(result, tuple):
+        return tuple(map(_of_arrays, result))
+    return number(Ends(np.asarray(result.low), np.asarray(result.high)))
 
 
 def ufunc_name(ufunc: np.ufunc, method: str = "__call__") -> str:
     """How the user wrote it."""
-    name = f"np.{ufunc.__name__}" if getattr(np, ufunc.__name__, None) is ufunc else ufunc.__name__
+    name = ufunc.__name__
+    if getattr(np, name, None) is ufunc:
+        name = f"np.{name}"
+    elif scipy_special(name) is ufunc:
+        name = f"scipy.special.{name}"
     return name if method == "__call__" else f"{name}.{method}"
 
 
-def _rule(ufunc: np.ufunc, inputs: tuple[Any, ...], name: str) -> tuple[Callable[..., Ends], list[Ends]]:
+def _rule(ufunc: np.ufunc, inputs: tuple[Any, ...], name: str) -> tuple[Callable[..., Any], list[Ends]]:
     if ufunc in LOGIC:
         return LOGIC[ufunc], [as_truth(operand) for operand in inputs]
     if all(map(is_truth, inputs)) and ufunc in BITWISE:
         return BITWISE[ufunc], [truth_of(operand) for operand in inputs]
-    if ufunc not in ELEMENTWISE:
+    rule = _elementwise(ufunc)
+    if rule is None:
         raise unsupported(name)
     if ufunc not in COMPARISONS:
         _refuse_types(ufunc, inputs, name)
-    return ELEMENTWISE[ufunc], [ends_of(operand) for operand in inputs]
+    return rule, [ends_of(operand) for operand in inputs]
+
+
+def _elementwise(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    if ufunc in ELEMENTWISE:
+        return ELEMENTWISE[ufunc]
+    name = ufunc.__name__
+    return SPECIAL.get(name) if scipy_special(name) is ufunc else None
 
 
 def _refuse_types(ufunc: np.ufunc, inputs: tuple[Any, ...], name: str) -> None:
