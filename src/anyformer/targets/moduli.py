@@ -167,6 +167,8 @@ def modulus_from_json(data: object) -> Modulus:
 
 def _bounds(name: str, values: ArrayLike) -> Array:
     try:
+        if np.asarray(values).dtype.kind not in "iuf":  # NumPy would read "3" as 3.0, and True as 1.0
+            raise TypeError("not numbers")
         bounds = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise TargetError(f"{name} must be numbers; got {values!r}. Give floats.") from None
