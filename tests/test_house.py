@@ -14,6 +14,7 @@ PACKAGE = ROOT / "src" / "anyformer"
 SPINE = [
     "errors",
     "replacing",
+    "rebuilding",
     "pictures",
     "whole_numbers",
     "strict_json",

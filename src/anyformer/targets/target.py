@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from anyformer.errors import TargetError
+from anyformer.rebuilding import Rebuilt
 from anyformer.targets.arrays import Array
 from anyformer.targets.domains import Box, Domain
 from anyformer.targets.evaluation import Declared, evaluate_batch, evaluate_each
@@ -31,7 +32,7 @@ class Symmetry(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Target:
+class Target(Rebuilt):
     """A function on sequences, and what is declared about it. Ready-made ones compare equal when they are the same.
 
     >>> double = Target(lambda x: 2 * x, tokens=2, width=1, modulus=Lipschitz(2.0), name="double")
