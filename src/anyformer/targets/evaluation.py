@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anyformer.errors import TargetError
+from anyformer.errors import TargetError, raised
 from anyformer.targets.arrays import Array, shown
 
 _ONE_AT_A_TIME = "It seems to take one (tokens, width) array: declare vectorised=False."
@@ -81,7 +81,7 @@ def _called(declared: Declared, x: Array) -> Array:
         try:
             result = declared.function(x)
         except Exception as error:
-            raise _Fault(f"it raised {type(error).__name__}: {error}") from error
+            raise _Fault(f"it raised {raised(error)}") from error
         try:
             array = np.asarray(result)
         except ValueError as error:
