@@ -61,7 +61,7 @@ def _message(error: BaseException) -> str:
         reason = error.args[-1] if error.args else "out of memory"
         return (
             f"what is asked for must fit into float64 and into memory; it does not: {words_of(str(reason))}. "
-            "Ask for fewer tokens, a smaller width or a larger error."
+            "Ask for fewer tokens, a smaller width, or an error that is neither tiny nor huge."
         )
     return str(error)
 
