@@ -13,7 +13,9 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "anyformer"
 SPINE = [
     "errors",
+    "extras",
     "replacing",
+    "rebuilding",
     "pictures",
     "whole_numbers",
     "strict_json",

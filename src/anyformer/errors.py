@@ -57,3 +57,27 @@ class WorkerError(AnyformerError):
 
 class TrainingError(AnyformerError):
     """A corpus, recipe, checkpoint or label that cannot be trained with."""
+
+
+class MissingPackageError(AnyformerError, ImportError):
+    """A package that an extra of anyformer installs, and that is not there."""
+
+
+def words_of(error: BaseException | str) -> str:
+    """What an error says, to stand within a sentence of ours: without a full stop of its own at the end.
+
+    >>> words_of(ValueError("too large."))
+    'too large'
+    """
+    said = str(error).strip()
+    return said.rstrip(".").rstrip() or type(error).__name__
+
+
+def raised(error: BaseException) -> str:
+    """An error with its type, as Python shows it, to stand within a sentence of ours.
+
+    >>> raised(ValueError("too large.")), raised(KeyError())
+    ('ValueError: too large', 'KeyError')
+    """
+    name, said = type(error).__name__, words_of(error)
+    return name if said == name else f"{name}: {said}"

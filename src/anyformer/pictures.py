@@ -1,9 +1,9 @@
 """Matplotlib, loaded only when something is drawn, and pictures written in one step or not at all."""
 
-import importlib
 from pathlib import Path
 from typing import Any
 
+from anyformer.extras import require
 from anyformer.replacing import replacing
 
 SUFFIXES = (".svg", ".png", ".pdf")
@@ -13,14 +13,9 @@ def require_matplotlib(module: str = "matplotlib.figure") -> Any:
     """A module of what draws.
 
     Raises:
-        ImportError: if it is not installed, with the command that installs it.
+        MissingPackageError: if it is not installed, with the command that installs it.
     """
-    try:
-        return importlib.import_module(module)
-    except ImportError as missing:
-        raise ImportError(
-            f"pictures need Matplotlib, which cannot be imported ({missing}). Install it: pip install anyformer[plots]"
-        ) from missing
+    return require(module, extra="plots", what="pictures")
 
 
 def save_picture(figure: Any, place: Path, dots_per_inch: int) -> Path:

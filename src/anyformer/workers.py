@@ -18,7 +18,8 @@ from multiprocessing import get_context
 from types import ModuleType
 from typing import Any, TypeVar
 
-from anyformer.errors import WorkerError
+from anyformer.errors import WorkerError, raised, words_of
+from anyformer.extras import require
 
 Shared = TypeVar("Shared")
 Part = TypeVar("Part")
@@ -73,16 +74,13 @@ class Processes(Executor):
 @contextlib.contextmanager
 def dask_cluster(address: str) -> Iterator[Executor]:
     """The workers of a Dask cluster that is already running, as an executor."""
+    distributed = require("distributed", extra="cluster", what="a Dask cluster")
     try:
-        from distributed import Client
-    except ImportError as missing:
-        raise WorkerError("a Dask cluster needs the package distributed: pip install 'anyformer[cluster]'") from missing
-    try:
-        client = Client(address, timeout=10, set_as_default=False)
+        client = distributed.Client(address, timeout=10, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise WorkerError(
-            f"there must be a Dask scheduler at the address given; got {address!r}, which does not answer ({error}). "
-            f"Start one with `dask scheduler` and give its address, such as tcp://host:8786."
+            f"there must be a Dask scheduler at the address given; got {address!r}, which does not answer "
+            f"({words_of(error)}). Start one with `dask scheduler` and give its address, such as tcp://host:8786."
         ) from error
     with client, client.get_executor() as executor:
         if not client.scheduler_info(n_workers=-1)["workers"]:
@@ -177,7 +175,7 @@ def _packed(function: Callable[..., Any], shared: Any) -> bytes:
     except Exception as error:
         raise WorkerError(
             f"the target's function must be one that can be sent to workers; sending it raised "
-            f"{type(error).__name__}: {error}. Write it without open files, locks and the like, or use no workers."
+            f"{raised(error)}. Write it without open files, locks and the like, or use no workers."
         ) from error
     finally:
         if own is not None:

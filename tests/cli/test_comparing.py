@@ -164,4 +164,4 @@ def test_bad_ranges_and_places(refused, options, said):
 def test_without_matplotlib(refused, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert "pip install anyformer[plots]" in refused(*CURVE, "--output", tmp_path / "a.svg")
+    assert 'pip install "anyformer[plots]"' in refused(*CURVE, "--output", tmp_path / "a.svg")

@@ -178,7 +178,7 @@ def test_names_and_options():
     ("text", "message"),
     [
         ("slidingwindow", "Did you mean 'sliding-window'"),
-        ("ring:half_width=2", "must get no options but none at all; got 'half_width'"),
+        ("ring:half_width=2", "must get no options; got 'half_width'"),
         ("sliding-window:width=2", "no options but half_width; got 'width'"),
         ("strided:4", "must read name=value"),
         ("strided:stride=0", "stride must be at least 1; got 0"),

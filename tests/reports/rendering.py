@@ -7,5 +7,5 @@ from rich.console import Console, RenderableType
 
 def render(view: RenderableType, columns: int = 80) -> str:
     stream = io.StringIO()
-    Console(file=stream, width=columns, markup=False, emoji=False, highlight=False).print(view)
+    Console(file=stream, width=columns, markup=False, emoji=False, highlight=False).print(view, crop=False)
     return stream.getvalue()

@@ -14,7 +14,7 @@ from anyformer.construction import METHODS, build
 from anyformer.networks.roles import Role
 from anyformer.reports.models import build_view, describe_data, describe_view
 from anyformer.reports.plans import plan_data, plan_view
-from anyformer.reports.terminal import duration, facts, number, size, table, visible
+from anyformer.reports.terminal import facts, number, table, visible
 from anyformer.reports.trace_views import MOST_MOVES, trace_data, trace_view
 from anyformer.reports.verification import verification_data, verification_view
 from tests.reports.rendering import render
@@ -44,18 +44,6 @@ def test_control_characters_are_written_out():
     assert visible("a\nb\r", keep="\n") == "a\nb\\r"
     assert visible("\udc80") == "\\udc80"
     assert visible("ε ≤ 1 — naïve") == "ε ≤ 1 — naïve"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "shown"), [(0.043, "0.043 s"), (90, "90 s"), (7200, "2 hours"), (1e6, "11.6 days")]
-)
-def test_durations(seconds, shown):
-    assert duration(seconds) == shown
-
-
-def test_sizes_and_numbers():
-    assert [size(n) for n in (999, 1e6, 5e9)] == ["999 bytes", "1.0 MB", "5.0 GB"]
-    assert number(1e-7) == "1e-07"
 
 
 @pytest.mark.parametrize("columns", WIDTHS)

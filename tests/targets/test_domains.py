@@ -98,3 +98,9 @@ def test_json_holds_hexadecimal_floats():
 def test_faulty_json_is_refused(data, message):
     with pytest.raises(TargetError, match=message):
         domain_from_json(data)
+
+
+@pytest.mark.parametrize("low", ["0", "01", b"0", ("0", "1")])
+def test_text_is_no_list_of_numbers(low):
+    with pytest.raises(TargetError, match=r"low must be a float or a tuple of floats; got \(?b?'0"):
+        Box(low=low, high=5.0)

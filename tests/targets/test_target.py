@@ -158,11 +158,64 @@ def test_defaults_of_the_convenience_constructor():
         ({"domain": Box(low=(0.0, 0.0, 0.0))}, "got 3 floats for width 2"),
         ({"domain": Box(high=(1.0, 1.0, 1.0))}, "got 3 floats for width 2"),
         ({"lipschitz": EntrywiseLipschitz(np.ones((2, 3, 2, 3)))}, r"got \(3, 2\)"),
+        ({"lipschitz": "3"}, "a Lipschitz constant must be numbers; got '3'"),
+        ({"lipschitz": True}, "a Lipschitz constant must be numbers; got True"),
+        ({"lipschitz": [1.0, 2.0]}, "must be one number.*Use EntrywiseLipschitz"),
+        ({"domain": (0.0, 1.0)}, r"domain must be a Box or a CompactSupport; got \(0.0, 1.0\). Write Box\(low="),
+        ({"domain": [0.0, 1.0]}, "domain must be a Box or a CompactSupport; got"),
+        ({"domain": "unit cube"}, "domain must be a Box or a CompactSupport; got 'unit cube'"),
+        ({"domain": None}, "domain must be a Box or a CompactSupport; got None"),
+        ({"symmetry": None}, "symmetry must be Symmetry.EQUIVARIANT or Symmetry.NONE; got None. Take Symmetry.NONE"),
+        ({"symmetry": "none"}, "symmetry must be Symmetry.EQUIVARIANT or Symmetry.NONE; got 'none'"),
+        ({"name": 7}, "name must be a string; got 7"),
+        ({"vectorised": "no"}, "vectorised must be True or False; got 'no'"),
+        ({"evaluation_error": "small"}, "evaluation_error must be finite and not negative; got 'small'"),
+        ({"evaluation_error": -1.0}, "evaluation_error must be finite and not negative; got -1.0"),
     ],
 )
 def test_faulty_declarations_are_refused(changes, message):
     with pytest.raises(TargetError, match=message):
         declared(**{"function": np.sin, **changes})
+
+
+@pytest.mark.parametrize("modulus", [2.0, "Lipschitz", (Lipschitz(1.0),)])
+def test_a_modulus_of_the_wrong_type_is_refused(modulus):
+    with pytest.raises(TargetError, match=r"modulus must be a Lipschitz, an .* or None; got .*Write Lipschitz\(2.0\)"):
+        Target(np.sin, 2, 1, modulus, "sine")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "rounding"), [(np.float32, "float32, which rounds by up to 5.96e-08"), (np.float16, "float16, which")]
+)
+@pytest.mark.parametrize("vectorised", [True, False])
+def test_numbers_of_lower_precision_are_refused(dtype, rounding, vectorised):
+    with pytest.raises(TargetError, match=rounding) as caught:
+        declared(lambda x: x.astype(dtype), vectorised=vectorised)(batch())
+    assert "must return numbers as accurate as its evaluation_error, 9.09e-13 relative to 1 + |f|" in str(caught.value)
+    assert "Compute in float64 (x.astype(np.float64)" in str(caught.value)
+
+
+def test_numbers_of_lower_precision_are_taken_where_their_rounding_is_declared():
+    x = batch()
+    in_float32 = declared(lambda x: x.astype(np.float32), evaluation_error=2.0**-24)
+    assert (in_float32(x) == x.astype(np.float32)).all()
+    assert in_float32(x).dtype == np.float64
+    with pytest.raises(TargetError, match=r"float16, which rounds by up to 0\.000488"):
+        declared(lambda x: x.astype(np.float16), evaluation_error=2.0**-24)(x)
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.int64, np.uint64, np.longdouble])
+def test_whole_numbers_and_more_precise_ones_are_taken(dtype):
+    assert (declared(lambda x: (2 * x).astype(dtype))(batch()) == (2 * batch()).astype(dtype)).all()
+
+
+def test_whole_numbers_that_float64_cannot_hold_are_rounded_within_the_error_declared():
+    large = lambda x: np.full(x.shape, 2**53 + 1)  # noqa: E731
+    assert (declared(large)(batch()) == 2.0**53).all()
+    with pytest.raises(TargetError, match=r"It returned int64, which rounds by up to 1\.11e-16"):
+        declared(large, evaluation_error=0.0)(batch())
+    exact = declared(lambda x: np.full(x.shape, 1 - 2**53), evaluation_error=0.0)
+    assert (exact(batch()) == 1 - 2.0**53).all()
 
 
 @pytest.mark.parametrize("error", [-1.0, math.inf, math.nan])

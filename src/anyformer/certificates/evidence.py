@@ -4,7 +4,7 @@ import enum
 
 import numpy as np
 
-from anyformer.errors import TargetError
+from anyformer.errors import TargetError, words_of
 from anyformer.intervals import IntervalError
 from anyformer.targets import samples as sampled
 from anyformer.targets.enclosure_checks import check_enclosures
@@ -34,7 +34,7 @@ def evidence_for(target: Target) -> Evidence:
     if target.modulus is None:
         raise TargetError(
             f"the function {target.name!r} cannot be run on intervals, so nothing can be proved of it unaided: "
-            f"{trouble.removesuffix('.')}. Write it in plain NumPy, or declare a Lipschitz constant "
+            f"{words_of(trouble)}. Write it in plain NumPy, or declare a Lipschitz constant "
             "(--lipschitz, lipschitz=…)."
         )
     return Evidence.MODULUS

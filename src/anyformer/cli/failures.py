@@ -3,10 +3,11 @@
 import contextlib
 import json
 import sys
+from typing import Any
 
 import typer
 
-from anyformer.errors import AnyformerError, CertificateError, PlanError
+from anyformer.errors import AnyformerError, CertificateError, PlanError, words_of
 
 CHECK_FAILED = 1
 USAGE = 2
@@ -50,7 +51,7 @@ def _kind(error: BaseException) -> str:
 
 def _message(error: BaseException) -> str:
     if isinstance(error, ClickUsageError):
-        return str(error.format_message())  # type: ignore[attr-defined]
+        return _usage(error)
     if isinstance(error, KeyboardInterrupt):
         return "interrupted; nothing was written"
     if isinstance(error, OSError) and error.strerror:
@@ -59,10 +60,17 @@ def _message(error: BaseException) -> str:
     if isinstance(error, OverflowError | MemoryError):
         reason = error.args[-1] if error.args else "out of memory"
         return (
-            f"what is asked for must fit into float64 and into memory; it does not: {reason}. "
-            "Ask for fewer tokens, a smaller width or a larger error."
+            f"what is asked for must fit into float64 and into memory; it does not: {words_of(str(reason))}. "
+            "Ask for fewer tokens, a smaller width, or an error that is neither tiny nor huge."
         )
     return str(error)
+
+
+def _usage(error: Any) -> str:
+    """What click says; a group of commands that is called without one has shown its help, and says nothing."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return f"{error.ctx.command_path} must be followed by one of {', '.join(error.ctx.command.commands)}."
+    return str(error.format_message())
 
 
 def _exit_code(error: BaseException) -> int:

@@ -9,6 +9,7 @@ import typer
 
 from anyformer.cli import comparing, models, patterns, planning, reproducing, training
 from anyformer.cli.failures import CHECK_FAILED, INTERRUPTED, USAGE, ClickUsageError, report
+from anyformer.cli.help_texts import with_plain_help
 from anyformer.errors import AnyformerError
 
 app = typer.Typer(
@@ -55,14 +56,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given:
-        app(args=["--help"], prog_name="anyformer", standalone_mode=False)
+        with_plain_help(app)(args=["--help"], prog_name="anyformer", standalone_mode=False)
         return USAGE
     as_json = "--json" in given
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal that cannot show ≤ must not end a proof
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = app(args=given, prog_name="anyformer", standalone_mode=False)
+        code = with_plain_help(app)(args=given, prog_name="anyformer", standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
         return _stop_writing()

@@ -38,7 +38,7 @@ def emit_text(view: "RenderableType") -> None:
     """Print text or tables."""
     from anyformer.reports.terminal import console
 
-    console().print(view)
+    console().print(view, crop=False)  # a word that is too wide goes on, rather than being cut
 
 
 def _finite(value: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 
 from anyformer.cli.failures import UsageError
 from anyformer.cli.numbers import number_of
+from anyformer.errors import words_of
 from anyformer.networks.activations import Array
 from anyformer.replacing import replacing
 
@@ -74,7 +75,9 @@ def _read_csv(lines: TextIO, name: str, tokens: int, width: int) -> Array:
             if fields and not (is_first and _is_header(fields)):
                 rows.append(_row(fields, tokens * width, f"line {reader.line_num} of {name}"))
     except (csv.Error, UnicodeDecodeError) as error:
-        raise UsageError(f"{name} must be CSV in UTF-8; after line {reader.line_num} it is not: {error}.") from error
+        raise UsageError(
+            f"{name} must be CSV in UTF-8; after line {reader.line_num} it is not: {words_of(error)}."
+        ) from error
     if not rows:
         raise UsageError(f"{name} must hold at least one sequence: a line of {tokens * width} numbers. It has none.")
     return np.array(rows).reshape(-1, tokens, width)

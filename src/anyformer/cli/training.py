@@ -32,7 +32,8 @@ def pretrain(
     mixer: Annotated[
         list[str] | None,
         typer.Option(
-            help="For all, or repeated for each layer: attention, average, bilinear, [plain-]convolution:kernel=15."
+            help="For all, or repeated for each layer: attention, average, bilinear, convolution or plain-convolution,"
+            " with sizes as in convolution:kernel=15."
         ),
     ] = None,
     corpus: Annotated[

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from anyformer.cli.failures import Interrupted, UsageError
+from anyformer.cli.failures import Interrupted
 from anyformer.cli.output import speaks
 
 if TYPE_CHECKING:
@@ -22,16 +22,10 @@ def a_run() -> Iterator[None]:
     """While a verb trains: what is missing or interrupted is said, and of several processes the first one speaks.
 
     Raises:
-        UsageError: if what training needs is not installed.
+        MissingPackageError: if what training needs is not installed.
         Interrupted: if the user stops it.
     """
-    try:
-        importlib.import_module("anyformer.training")
-    except ImportError as missing:
-        raise UsageError(
-            f"training needs more than the core, and {missing.name} cannot be imported."
-            " Install it: pip install anyformer[train]"
-        ) from missing
+    importlib.import_module("anyformer.training")
     try:
         with contextlib.nullcontext() if speaks() else _silence():
             yield

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from anyformer import strict_json
-from anyformer.errors import ModelFileError, PatternError
+from anyformer.errors import ModelFileError, PatternError, words_of
 from anyformer.networks.layers import AttentionStage, FeedForwardStage, Stage
 from anyformer.networks.network import Network
 from anyformer.networks.probability_maps import MAPS, Entmax, ProbabilityMap, Softmax
@@ -168,7 +168,9 @@ def _parse(text: str, path: Path) -> object:
     try:
         return strict_json.loads(text)
     except ValueError as error:
-        raise ModelFileError(f"{path} must be JSON; got {error}. Restore the file or save the model again.") from error
+        raise ModelFileError(
+            f"{path} must be JSON; got {words_of(error)}. Restore the file or save the model again."
+        ) from error
 
 
 def _stage(data: object, path: Path, k: int) -> StageEntry:

@@ -9,7 +9,7 @@ from typing import Any
 from safetensors import SafetensorError
 
 from anyformer.certificates.certificate import Certificate, certificate_from_json
-from anyformer.errors import ModelFileError
+from anyformer.errors import ModelFileError, words_of
 from anyformer.exports.config import Config, config_from_json
 from anyformer.exports.layout import CERTIFICATE, CONFIG, FILES, PARTIAL, TENSORS
 from anyformer.exports.placing import leftovers, place
@@ -38,7 +38,9 @@ def save_folder(folder: Path, network: Network, certificate: Certificate, overwr
         _check_name(target)
         place(target, _contents(network, certificate), overwrite)
     except (OSError, ValueError, SafetensorError) as error:
-        raise ModelFileError(f"could not save a model to {folder}: {error}. Mend the cause and save again.") from error
+        raise ModelFileError(
+            f"could not save a model to {folder}: {words_of(error)}. Mend the cause and save again."
+        ) from error
     return folder
 
 
@@ -64,7 +66,7 @@ def load_folder(folder: Path) -> tuple[Network, Certificate]:
                     return model
     except OSError as error:
         raise ModelFileError(
-            f"could not read the model in {folder}: {error}. Mend the cause and load again."
+            f"could not read the model in {folder}: {words_of(error)}. Mend the cause and load again."
         ) from error
     raise ModelFileError(f"{folder} must stay the same while it is read; it is being replaced. Load it again later.")
 
@@ -100,7 +102,9 @@ def _json_bytes(name: str, data: Mapping[str, Any]) -> bytes:
         # ASCII with escapes, for a stage's name may hold what UTF-8 cannot; and no NaN, which is not JSON.
         content = (json.dumps(data, indent=2, allow_nan=False) + "\n").encode("ascii")
     except (TypeError, ValueError, RecursionError) as error:
-        raise ModelFileError(f"{name} must consist of plain numbers, texts, lists and objects; got {error}.") from error
+        raise ModelFileError(
+            f"{name} must consist of plain numbers, texts, lists and objects; got {words_of(error)}."
+        ) from error
     if len(content) > MAX_BYTES:
         raise ModelFileError(f"{name} must have at most {MAX_BYTES} bytes; it would have {len(content)}.")
     return content
@@ -169,7 +173,7 @@ def _read_text(path: Path) -> str:
     try:
         return path.read_bytes().decode()
     except UnicodeDecodeError as error:
-        raise ModelFileError(f"{path} must be JSON in UTF-8; got {error}. Save the model again.") from error
+        raise ModelFileError(f"{path} must be JSON in UTF-8; got {words_of(error)}. Save the model again.") from error
 
 
 def _read_certificate(path: Path) -> Certificate:

@@ -11,7 +11,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from anyformer.errors import ModelFileError
+from anyformer.errors import ModelFileError, words_of
 from anyformer.exports.config import KINDS, POSITIONS, Config, Shape, StageEntry, tensor_name
 from anyformer.networks.activations import Array
 from anyformer.networks.layers import AttentionStage, BlockShape, Stage, weights
@@ -68,7 +68,7 @@ def _read_tensors(path: Path, shapes: Mapping[str, Shape]) -> dict[str, Array]:
             return {name: _finite(path, name, file.get_tensor(name)) for name in shapes}
     except (SafetensorError, OSError, ValueError, OverflowError, MemoryError) as error:
         raise ModelFileError(
-            f"{path} must be a whole safetensors file; got {error}. Restore the file or save the model again."
+            f"{path} must be a whole safetensors file; got {words_of(error)}. Restore the file or save the model again."
         ) from error
 
 

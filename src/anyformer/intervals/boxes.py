@@ -174,7 +174,8 @@ def _call(function: Callable[[Any], Any], x: Any, run: Run) -> Ends:
 def _fault(error: Exception) -> _Fault:
     if isinstance(error, IntervalError):
         return _Fault(str(error))
-    return _Fault(f"On intervals it raised {type(error).__name__}: {error}. {ADVICE}")
+    said = str(error).removesuffix(".")
+    return _Fault(f"On intervals it raised {type(error).__name__}: {said}. {ADVICE}")
 
 
 def _blame(function: Callable[[Any], Any], boxes: Ends, fault: _Fault) -> IntervalError:

@@ -9,6 +9,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from anyformer.errors import MixerError
+from anyformer.extras import require
+
+require("torch", extra="bert", what="mixers")
+
 from anyformer.mixers.attention import Attention, SelfAttention
 from anyformer.mixers.average import Average, AverageAttention
 from anyformer.mixers.battery import Promise, check_mixer

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from anyformer.errors import MixerError
+from anyformer.errors import MixerError, raised
 from anyformer.mixers.mixer import Mixer, TokenMixer
 from anyformer.mixers.onnx import export_onnx
 
@@ -51,8 +51,9 @@ def check_mixer(mixer: Mixer, width: int = 48, promises: Iterable[Promise] = tup
             except ImportError:
                 raise
             except Exception as error:
-                raised = f"{type(error).__name__}: {error}"
-                raise MixerError(f"{mixer!r} must keep its promise that {promise.value}; it raised {raised}") from error
+                raise MixerError(
+                    f"{mixer!r} must keep its promise that {promise.value}; it raised {raised(error)}."
+                ) from error
 
 
 class _Broken(Exception):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from anyformer.errors import MixerError
+from anyformer.errors import MixerError, words_of
 from anyformer.mixers.attention import Attention
 from anyformer.mixers.average import Average
 from anyformer.mixers.bilinear import Bilinear
@@ -48,7 +48,9 @@ def from_json(described: Mapping[str, Any]) -> Mixer:
     try:
         return CATALOGUE[kind](**sizes)
     except TypeError as error:
-        raise MixerError(f"a mixer must be described by its own sizes; got {dict(described)}: {error}.") from error
+        raise MixerError(
+            f"a mixer must be described by its own sizes; got {dict(described)}: {words_of(error)}."
+        ) from error
 
 
 def hybrid(

@@ -1,6 +1,5 @@
 """A mixer, or a whole BERT of mixers, as an ONNX file, run and compared before it counts as exported."""
 
-import importlib
 import logging
 import warnings
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from anyformer.errors import MixerError
+from anyformer.extras import require
 from anyformer.mixers.mixer import TokenMixer
 from anyformer.replacing import replacing
 
@@ -167,9 +167,4 @@ def _quiet() -> Iterator[None]:
 
 
 def _require(module: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError as missing:
-        raise ImportError(
-            f"ONNX files need {module}, which cannot be imported ({missing}). Install it: pip install anyformer[onnx]"
-        ) from missing
+    return require(module, extra="onnx", what="ONNX files")

@@ -14,6 +14,7 @@ from anyformer.errors import NetworkError
 from anyformer.networks.activations import Activation, Array, ReLU
 from anyformer.networks.probability_maps import ProbabilityMap, Softmax
 from anyformer.networks.roles import Role
+from anyformer.rebuilding import Rebuilt
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class BlockShape:
 
 
 @dataclass(frozen=True, eq=False)
-class _Weights:
+class _Weights(Rebuilt):
     """Arrays with named axes: every subclass states the axes of its fields once, and they are checked on creation."""
 
     AXES: ClassVar[dict[str, tuple[str, ...]]]

@@ -22,10 +22,11 @@ from anyformer.networks.layers import (
 from anyformer.networks.probability_maps import Hardmax
 from anyformer.patterns.neighbours import Neighbours
 from anyformer.patterns.pattern import SparsityPattern
+from anyformer.rebuilding import Rebuilt
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Network:
+class Network(Rebuilt):
     """A Transformer on sequences of `tokens` columns of `width` numbers: positions, then the stages in order.
 
     With a pattern, attention layer t of the whole network uses the pattern's layer t mod period.

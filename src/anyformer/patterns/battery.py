@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from anyformer.errors import PatternError
+from anyformer.errors import PatternError, raised
 from anyformer.patterns import arrangement
 from anyformer.patterns.exchange.adjacency import from_matrix
 from anyformer.patterns.exchange.arrays import from_arrays, to_arrays, to_csr, to_dense, to_edges
@@ -45,7 +45,7 @@ def _built(name: str, family: PatternFamily, tokens: int) -> SparsityPattern:
         built = family.at(tokens)
     except Exception as error:
         raise PatternError(
-            f"{name} must be built; it raised {type(error).__name__}: {error}. Make at() work for every length from 1."
+            f"{name} must be built; it raised {raised(error)}. Make at() work for every length from 1."
         ) from error
     if not isinstance(built, SparsityPattern) or built.tokens != tokens:
         raise PatternError(f"{name} must be a SparsityPattern of {tokens} tokens; got {built!r}. Mend at().")

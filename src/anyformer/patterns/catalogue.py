@@ -67,10 +67,8 @@ def named(name: str, **options: Any) -> PatternFamily:
     taken = [field.name for field in dataclasses.fields(CATALOGUE[name])]  # type: ignore[arg-type]
     for option in options:
         if option not in taken:
-            raise PatternError(
-                f"the pattern {name!r} must get no options but {', '.join(taken) or 'none at all'}; got {option!r}."
-                " Leave it out."
-            )
+            others = f" but {', '.join(taken)}" if taken else ""
+            raise PatternError(f"the pattern {name!r} must get no options{others}; got {option!r}. Leave it out.")
     family = CATALOGUE[name](**options)
     return Causal(family) if name in CAUSAL else family
 

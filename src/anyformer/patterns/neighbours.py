@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from anyformer.errors import PatternError
+from anyformer.rebuilding import Rebuilt
 
 Indices: TypeAlias = NDArray[np.int64]
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Neighbours:
+class Neighbours(Rebuilt):
     """Query k may look at the keys `indices[indptr[k]:indptr[k + 1]]`, sorted, each once.
 
     >>> Neighbours([0, 1, 3], [0, 0, 1]).keys_of(1).tolist()

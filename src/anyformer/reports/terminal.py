@@ -1,14 +1,15 @@
-"""What every text report is made of: text that cannot play tricks on a terminal, numbers, and plain tables."""
+"""What every text report is made of: text that cannot play tricks on a terminal, numbers, facts and tables."""
 
+import math
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TextIO
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console, JustifyMethod
-from rich.padding import Padding
-from rich.table import Table
+from rich.console import Console
 from rich.text import Text
+
+from anyformer.reports.layout import Column, Facts, Paragraph, Tabular
 
 DIGITS = 12
 """Significant digits of a value in a report; JSON keeps all of them."""
@@ -56,28 +57,50 @@ def count(value: int) -> str:
     return f"{value:,}"
 
 
+def rounded(value: float, digits: int) -> str:
+    """A number to so many significant digits and no exponent; digits before the point are all kept.
+
+    >>> rounded(0.04321, 2), rounded(110.4, 2), rounded(12345.6, 4)
+    ('0.043', '110', '12,346')
+    """
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    shown = f"{value:,.{decimals}f}"
+    return shown.rstrip("0").rstrip(".") if decimals else shown
+
+
 def size(count_of_bytes: float) -> str:
     """A number of bytes in the unit that suits it.
 
     >>> size(42), size(32_000)
     ('42 bytes', '32.0 kB')
     """
-    for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+    for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if count_of_bytes >= unit:
             return f"{count_of_bytes / unit:,.1f} {name}"
     return f"{count_of_bytes:g} bytes"
 
 
+MICROSECOND, MINUTE, HOUR, DAY = 1e-6, 60.0, 3600.0, 86400.0
+YEAR = 365.25 * DAY
+MOST_YEARS = 1e6
+
+
 def duration(seconds: float) -> str:
     """A time in the unit that suits it.
 
-    >>> duration(0.25), duration(600)
-    ('0.25 s', '10 min')
+    >>> duration(0.25), duration(110), duration(600)
+    ('0.25 s', '110 s', '10 min')
     """
-    for unit, name in ((86400.0, "days"), (3600.0, "hours"), (60.0, "min")):
+    if seconds >= MOST_YEARS * YEAR:
+        return f"over {MOST_YEARS:,.0f} years"
+    for unit, name in ((YEAR, "years"), (DAY, "days"), (HOUR, "hours"), (MINUTE, "min")):
         if seconds >= 2 * unit:
-            return f"{seconds / unit:,.3g} {name}"
-    return f"{seconds:.2g} s"
+            return f"{rounded(seconds / unit, 3)} {name}"
+    if 0 < seconds < 1000 * MICROSECOND:
+        return f"{rounded(seconds / MICROSECOND, 2)} µs"
+    return f"{rounded(seconds, 2)} s"
 
 
 def heading(text: str, style: str = "bold") -> Text:
@@ -85,40 +108,39 @@ def heading(text: str, style: str = "bold") -> Text:
     return Text(visible(text), style=style)
 
 
-def facts(rows: Sequence[Sequence[str]]) -> Padding:
+def facts(rows: Sequence[Sequence[str]]) -> Facts:
     """What is known, a line each: the last column wraps, those before it never do."""
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    for place in range(len(rows[0])):
-        is_last = place == len(rows[0]) - 1
-        grid.add_column(no_wrap=not is_last, overflow="fold", style="dim" if place == 0 else "none")
-    for row in rows:
-        grid.add_row(*(Text(visible(cell)) for cell in row))
-    return Padding(grid, (0, 0, 0, 2), expand=False)
+    return Facts([[visible(cell) for cell in row] for row in rows])
 
 
-def paragraph(text: str, style: str = "none") -> Padding:
+def paragraph(text: str, style: str = "none") -> Paragraph:
     """Text that keeps its distance from the margin on every line."""
-    return Padding(Text(visible(text), style=style), (0, 0, 0, 2), expand=False)
+    return Paragraph(visible(text), style)
 
 
 def table(
     columns: Sequence[str], rows: Iterable[Sequence[str]], wrapping: Sequence[str] = (), right: Sequence[str] = ()
-) -> Table:
+) -> Tabular:
     """A table of text whose cells stay on one line, except in the columns named `wrapping`."""
-    made = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for name in columns:
-        justify: JustifyMethod = "right" if name in right else "left"
-        made.add_column(Text(name), no_wrap=name not in wrapping, overflow="fold", justify=justify)
-    for row in rows:
-        made.add_row(*(Text(visible(cell)) for cell in row))
-    return made
+    cells = _columns(len(columns), rows)
+    return Tabular(
+        [
+            Column(head, cells[place], is_right=head in right, wraps=head in wrapping)
+            for place, head in enumerate(columns)
+        ]
+    )
 
 
-def narrow_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """A table of numbers, its first column text, that keeps to 80 columns; what is too wide folds, nothing is lost."""
-    made = Table(box=SIMPLE_HEAD, pad_edge=False, padding=0)
-    for place, head in enumerate(heads):
-        made.add_column(Text(head), overflow="fold", justify="left" if place == 0 else "right", vertical="top")
-    for row in rows:
-        made.add_row(*(Text(visible(cell)) for cell in row))
-    return made
+def narrow_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Tabular:
+    """A table of numbers, its first column text, that takes as little room as it can.
+
+    Line feeds in its heads say where they may be broken.
+    """
+    cells = _columns(len(heads), rows)
+    first, *others = (Column(head, cells[place], is_right=place > 0) for place, head in enumerate(heads))
+    return Tabular([replace(first, is_name=True), *others], gap=1)
+
+
+def _columns(count_of_columns: int, rows: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
+    shown = [tuple(map(visible, row)) for row in rows]
+    return [tuple(row[place] for row in shown) for place in range(count_of_columns)]

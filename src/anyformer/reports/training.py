@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.console import Group, RenderableType
 
-from anyformer.reports.terminal import count, duration, facts, heading
+from anyformer.reports.terminal import count, duration, facts, heading, rounded
 from anyformer.training.run.folder import RunFolder
 
 
@@ -24,7 +24,7 @@ def run_view(folder: RunFolder) -> RenderableType:
     rows = [
         ("steps", count(data["step"])),
         *([("time", duration(data["seconds"]))] if "seconds" in data else []),
-        *((name.replace("_", " "), f"{value:.4g}") for name, value in measured.items() if name != "learning_rate"),
+        *((name.replace("_", " "), rounded(value, 4)) for name, value in measured.items() if name != "learning_rate"),
         ("model", data["model"]),
         ("curves", f"{folder.metrics}, and tensorboard --logdir {folder.place / 'tensorboard'}"),
     ]

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from anyformer.errors import NetworkError
+from anyformer.extras import require
 from anyformer.networks.activations import Array
 from anyformer.networks.layers import AttentionStage
 from anyformer.networks.network import Network
@@ -141,6 +142,8 @@ _KNOWN: WeakKeyDictionary[Network, dict[tuple[Layers, Engine], _Prepared]] = Wea
 def _prepare(network: Network, layers: Layers, engine: Engine) -> _Prepared:
     known = _KNOWN.setdefault(network, {})
     if (layers, engine) not in known:
+        if engine is Engine.COMPILED:
+            require("numba", extra="fast", what="the compiled engine")
         # Only the module that is asked for is imported: Numba is optional, and takes a while.
         by = import_module(f"anyformer.runtime.{_MODULES[engine]}")
         feed = by.feed_all if layers is Layers.ALL else by.feed_awake

@@ -12,6 +12,7 @@ from anyformer.targets.arrays import Array, shown
 from anyformer.targets.domains import CompactSupport
 from anyformer.targets.evaluation import evaluate_as_it_lies
 from anyformer.targets.moduli import Modulus
+from anyformer.targets.precision_checks import check_precision, hint, rounding
 from anyformer.targets.sizes import whole_number
 from anyformer.targets.target import Symmetry, Target
 
@@ -37,6 +38,8 @@ def check_target(target: Target, samples: int = 256, seed: int = 0) -> None:
     points = sampled.inside(target, whole_number("samples", samples, least=1), rng)
     outputs = target(points)
     _check_repeatable(target, points, outputs)
+    if target.modulus is not None:  # before what coarse rounding would make look like another fault
+        check_precision(target, target.modulus, points)
     if target.vectorised:
         _check_batch(target, points, outputs)
     _check_layouts(target, points, outputs)
@@ -66,6 +69,7 @@ def _check_batch(target: Target, points: Array, outputs: Array) -> None:
                 f"The target {target.name!r} must treat the elements of a batch apart. The input {shown(x)} gives"
                 f" {shown(alone)} alone and {shown(outputs[index])} in a batch of {len(points)}."
                 " Keep it from mixing axis 0, or, if it takes one (tokens, width) array, declare vectorised=False."
+                f"{hint(alone, outputs[index])}"
             )
 
 
@@ -79,7 +83,7 @@ def _check_layouts(target: Target, points: Array, outputs: Array) -> None:
 
 def _check_layouts_of(target: Target, x: Array, outputs: Array) -> None:
     for layout, laid_out in _layouts(x):
-        again = evaluate_as_it_lies(target.function, laid_out, target.name)
+        again = evaluate_as_it_lies(target.declared, laid_out)
         if not (agree := _agree(target, again, outputs)).all():
             at = np.argwhere(~agree)[0][: x.ndim - 2].tolist()
             element = tuple(at)
@@ -87,6 +91,7 @@ def _check_layouts_of(target: Target, x: Array, outputs: Array) -> None:
                 f"The target {target.name!r} must depend on the numbers in its input alone, not on how they lie in"
                 f" memory. The input {shown(x[element])} gives {shown(outputs[element])}, and {shown(again[element])}"
                 f" as {layout}. Copy what is reshaped before it is changed: x.reshape(…).copy()."
+                f"{hint(again[element], outputs[element])}"
             )
 
 
@@ -107,6 +112,7 @@ def _check_equivariance(target: Target, points: Array, outputs: Array, rng: np.r
                 f" permute those of the output alike. For X = {shown(points[at])} and the token order {permutation},"
                 f" f(X permuted) = {shown(permuted[at])} but f(X) permuted = {shown(expected[at])}."
                 " Ask for positions: --positions on the command line, symmetry=Symmetry.NONE in Python."
+                f"{hint(permuted[at], expected[at])}"
             )
 
 
@@ -126,7 +132,7 @@ def _check_modulus(target: Target, modulus: Modulus, points: Array, rng: np.rand
     for first, second in sampled.pairs(target, points, rng):
         before, after = target(first), target(second)
         change, allowed = np.abs(after - before), modulus.largest_deviation(np.abs(second - first))
-        excess = change - allowed - _rounding(target, before, after)
+        excess = change - allowed - rounding(target, before, after)
         if excess.max() > 0:
             worst, token, coordinate = (int(i) for i in np.unravel_index(excess.argmax(), excess.shape))
             raise TargetError(
@@ -158,12 +164,8 @@ def _check_zero(target: Target, place: str, points: Array, outputs: Array, wrong
 
 def _agree(target: Target, one: Array, other: Array) -> NDArray[np.bool_]:
     """Where two evaluations of the same number differ by no more than their own rounding errors."""
-    agree: NDArray[np.bool_] = np.abs(one - other) <= _rounding(target, one, other)
+    agree: NDArray[np.bool_] = np.abs(one - other) <= rounding(target, one, other)
     return agree
-
-
-def _rounding(target: Target, one: Array, other: Array) -> Array:
-    return 2 * target.evaluation_error * (1 + np.maximum(np.abs(one), np.abs(other)))
 
 
 def _first(wrong: NDArray[np.bool_]) -> int | None:

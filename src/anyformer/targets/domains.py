@@ -4,7 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, cast, final
+from typing import Any, TypeAlias, cast, final
 
 import numpy as np
 
@@ -102,14 +102,23 @@ def domain_from_json(data: object) -> Domain:
     return kinds[cast(str, fields["kind"])](low=low, high=high)
 
 
-def _floats(name: str, bound: Bound) -> Bound:
+def _floats(name: str, bound: Any) -> Bound:
+    is_text = isinstance(bound, str | bytes)
     try:
-        floats = tuple(map(float, bound)) if isinstance(bound, Sequence | np.ndarray) else float(bound)
+        floats = (
+            tuple(map(_float, bound)) if isinstance(bound, Sequence | np.ndarray) and not is_text else _float(bound)
+        )
     except (TypeError, ValueError):
         raise TargetError(f"{name} must be a float or a tuple of floats; got {bound!r}. Give numbers.") from None
     if floats == () or not np.isfinite(floats).all():
         raise TargetError(f"{name} must be finite; got {bound!r}. Give a bounded domain.")
     return floats
+
+
+def _float(value: Any) -> float:
+    if isinstance(value, str | bytes):
+        raise TypeError("text that reads as a number is a slip")
+    return float(value)
 
 
 def _check_order(low: Bound, high: Bound) -> None:

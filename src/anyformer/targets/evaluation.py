@@ -1,77 +1,94 @@
 """Calling somebody else's function: it gets a copy, and what comes back is checked before anyone relies on it."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from anyformer.errors import TargetError
+from anyformer.errors import TargetError, raised
 from anyformer.targets.arrays import Array, shown
 
 _ONE_AT_A_TIME = "It seems to take one (tokens, width) array: declare vectorised=False."
 _MEND = "Mend the function there, or choose a domain that leaves this input out."
+IN_FLOAT64 = (
+    "Compute in float64 (x.astype(np.float64), constants of float64, no dtype=np.float32), or declare"
+    " evaluation_error=…, a bound on its rounding relative to 1 + |f|."
+)
+_UNIT_ROUNDOFF = 2.0**-53
+
+
+@dataclass(frozen=True)
+class Declared:
+    """Somebody else's function, and what is declared of its values."""
+
+    function: Callable[[Array], Any]
+    name: str
+    evaluation_error: float
 
 
 class _Fault(Exception):
     """The bare fact about one call; the public functions say which input it was."""
 
 
-def evaluate_batch(function: Callable[[Array], Any], batch: Array, name: str) -> Array:
-    """`function` of the whole (batch, tokens, width) array, as a new float64 array.
+def evaluate_batch(declared: Declared, batch: Array) -> Array:
+    """The function of the whole (batch, tokens, width) array, as a new float64 array.
 
     Raises TargetError with the input at fault.
     """
     if len(batch) == 0:
         return batch.copy()
     try:
-        return _call(function, batch)
+        return _call(declared, batch)
     except _Fault as fault:
-        raise _blame(function, batch, name, fault) from fault.__cause__
+        raise _blame(declared, batch, fault) from fault.__cause__
 
 
-def evaluate_as_it_lies(function: Callable[[Array], Any], x: Array, name: str) -> Array:
-    """`function` of an array that is not copied before, so that it lies in memory as it is given.
+def evaluate_as_it_lies(declared: Declared, x: Array) -> Array:
+    """The function of an array that is not copied before, so that it lies in memory as it is given.
 
     Raises TargetError with the input.
     """
     try:
-        return _called(function, x)
+        return _called(declared, x)
     except _Fault as fault:
-        raise TargetError(f"{_must(name)} At the input {shown(x)} {fault}. {_MEND}") from fault.__cause__
+        raise TargetError(f"{_must(declared.name)} At the input {shown(x)} {fault}. {_MEND}") from fault.__cause__
 
 
-def evaluate_each(function: Callable[[Array], Any], batch: Array, name: str) -> Array:
-    """`function` of every (tokens, width) element in turn, as a new float64 array.
+def evaluate_each(declared: Declared, batch: Array) -> Array:
+    """The function of every (tokens, width) element in turn, as a new float64 array.
 
     Raises TargetError with the input at fault.
     """
     outputs = np.empty_like(batch)
     for index, x in enumerate(batch):
         try:
-            outputs[index] = _call(function, x)
+            outputs[index] = _call(declared, x)
         except _Fault as fault:
-            raise TargetError(f"{_must(name)} At the input {shown(x)} {fault}. {_MEND}") from fault.__cause__
+            raise TargetError(f"{_must(declared.name)} At the input {shown(x)} {fault}. {_MEND}") from fault.__cause__
     return outputs
 
 
-def _call(function: Callable[[Array], Any], x: Array) -> Array:
-    return _called(function, x.copy())
+def _call(declared: Declared, x: Array) -> Array:
+    return _called(declared, x.copy())
 
 
-def _called(function: Callable[[Array], Any], x: Array) -> Array:
+def _called(declared: Declared, x: Array) -> Array:
     shape = x.shape
     # What overflows or divides by zero shows in the result, which is checked below; a warning would say it twice.
     with np.errstate(all="ignore"):
         try:
-            result = function(x)
+            result = declared.function(x)
         except Exception as error:
-            raise _Fault(f"it raised {type(error).__name__}: {error}") from error
+            raise _Fault(f"it raised {raised(error)}") from error
         try:
             array = np.asarray(result)
         except ValueError as error:
             raise _Fault("it returned something that is not an array") from error
         if array.dtype.kind not in "biuf":
             raise _Fault(f"it returned {type(result).__name__} of {array.dtype} entries, which are not real numbers")
+        _check_precision(declared, array)
         outputs = np.array(array, dtype=np.float64)
     if outputs.shape != shape:
         raise _Fault(f"it returned shape {outputs.shape} for an argument of shape {shape}")
@@ -82,23 +99,43 @@ def _called(function: Callable[[Array], Any], x: Array) -> Array:
     return outputs
 
 
-def _blame(function: Callable[[Array], Any], batch: Array, name: str, fault: _Fault) -> TargetError:
+def _check_precision(declared: Declared, array: NDArray[Any]) -> None:
+    """Raise for a type of numbers that rounds by more than is declared: no certificate would contain that error."""
+    if (rounding := _rounding_of(array)) > declared.evaluation_error:
+        raise TargetError(
+            f"The target {declared.name!r} must return numbers as accurate as its evaluation_error,"
+            f" {declared.evaluation_error:.3g} relative to 1 + |f|. It returned {array.dtype}, which rounds by up to"
+            f" {rounding:.3g}. {IN_FLOAT64}"
+        )
+
+
+def _rounding_of(array: NDArray[Any]) -> float:
+    """The relative error of rounding a number to this type and then to float64; small integers are exact in both."""
+    if array.dtype == np.float64:
+        return 0.0
+    if array.dtype.kind == "f":
+        return max(float(np.finfo(array.dtype).eps) / 2, _UNIT_ROUNDOFF)
+    is_exact = array.dtype.itemsize < 8 or (np.abs(array.astype(np.float64)) < 2**53).all()
+    return 0.0 if is_exact else _UNIT_ROUNDOFF
+
+
+def _blame(declared: Declared, batch: Array, fault: _Fault) -> TargetError:
     """The error that shows the first element of the batch that does it alone, if there is one."""
     for x in batch:
         try:
-            _call(function, x[np.newaxis])
+            _call(declared, x[np.newaxis])
         except _Fault as alone:
-            advice = _ONE_AT_A_TIME if _works(function, x) else _MEND
-            return TargetError(f"{_must(name)} At the input {shown(x)} {alone}. {advice}")
+            advice = _ONE_AT_A_TIME if _works(declared, x) else _MEND
+            return TargetError(f"{_must(declared.name)} At the input {shown(x)} {alone}. {advice}")
     return TargetError(
-        f"{_must(name)} On a batch of shape {batch.shape} {fault}, though it works on each element as a batch of one."
-        " Keep it from mixing axis 0, or, if it takes one (tokens, width) array, declare vectorised=False."
+        f"{_must(declared.name)} On a batch of shape {batch.shape} {fault}, though it works on each element as a batch"
+        " of one. Keep it from mixing axis 0, or, if it takes one (tokens, width) array, declare vectorised=False."
     )
 
 
-def _works(function: Callable[[Array], Any], x: Array) -> bool:
+def _works(declared: Declared, x: Array) -> bool:
     try:
-        _call(function, x)
+        _call(declared, x)
     except _Fault:
         return False
     return True

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from anyformer.errors import TargetError
+from anyformer.errors import TargetError, raised
 from anyformer.targets.arrays import Array
 
 _FORM = "Write path/to/file.py:function or package.module:function."
@@ -81,8 +81,7 @@ def _blaming(spec: str) -> Iterator[None]:
         yield
     except (Exception, SystemExit) as error:  # a script that ends with sys.exit() must not end us
         raise TargetError(
-            f"{spec!r} must be importable; importing it raised {type(error).__name__}: {error}. Mend the code, or name"
-            f" another. {_FORM}"
+            f"{spec!r} must be importable; importing it raised {raised(error)}. Mend the code, or name another. {_FORM}"
         ) from error
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from anyformer.errors import TargetError
+from anyformer.rebuilding import Rebuilt
 from anyformer.targets.arrays import Array
 from anyformer.targets.exact_json import from_hex, tagged, to_hex
 
@@ -61,7 +62,7 @@ class Lipschitz:
 
 @final
 @dataclass(frozen=True, eq=False)
-class EntrywiseLipschitz:
+class EntrywiseLipschitz(Rebuilt):
     """Every output entry a: |f_a(X) − f_a(Y)| ≤ Σ_b bounds[a, b] · |X_b − Y_b|.
 
     >>> EntrywiseLipschitz(np.full((2, 1, 2, 1), 0.5)).largest_deviation([[0.5], [0.25]]).tolist()
@@ -167,6 +168,8 @@ def modulus_from_json(data: object) -> Modulus:
 
 def _bounds(name: str, values: ArrayLike) -> Array:
     try:
+        if np.asarray(values).dtype.kind not in "iuf":  # NumPy would read "3" as 3.0, and True as 1.0
+            raise TypeError("not numbers")
         bounds = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise TargetError(f"{name} must be numbers; got {values!r}. Give floats.") from None

@@ -4,6 +4,7 @@ import enum
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from reprlib import repr as shortened
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -11,13 +12,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from anyformer.errors import TargetError
+from anyformer.rebuilding import Rebuilt
 from anyformer.targets.arrays import Array
 from anyformer.targets.domains import Box, Domain
-from anyformer.targets.evaluation import evaluate_batch, evaluate_each
+from anyformer.targets.evaluation import Declared, evaluate_batch, evaluate_each
 from anyformer.targets.moduli import Lipschitz, Modulus
 from anyformer.targets.sizes import check_sizes
 
 UNIT_CUBE: Final = Box(low=0.0, high=1.0)
+EVALUATION_ERROR: Final = 2.0**-40
+"""What is expected of a function that computes in float64 and loses few bits."""
 
 
 class Symmetry(enum.Enum):
@@ -28,7 +32,7 @@ class Symmetry(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Target:
+class Target(Rebuilt):
     """A function on sequences, and what is declared about it. Ready-made ones compare equal when they are the same.
 
     >>> double = Target(lambda x: 2 * x, tokens=2, width=1, modulus=Lipschitz(2.0), name="double")
@@ -48,18 +52,16 @@ class Target:
     vectorised: bool = True
     parameters: Mapping[str, float | int] = field(default_factory=dict, hash=False)
     """What the catalogue needs, besides the sizes, to rebuild a ready-made target."""
-    evaluation_error: float = 2.0**-40
-    """Bounds the rounding error of the function's own float64 evaluation, relative to 1 + |f|."""
+    evaluation_error: float = EVALUATION_ERROR
+    """Bounds the rounding error of the function's own evaluation, relative to 1 + |f|."""
 
     def __post_init__(self) -> None:
-        if not callable(self.function):
-            raise TargetError(f"a target's function must be callable; got {self.function!r}. Give a function.")
+        _check_kinds(self)
         tokens, width = check_sizes(self.tokens, self.width)
         object.__setattr__(self, "tokens", tokens)
         object.__setattr__(self, "width", width)
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
-        if not 0 <= self.evaluation_error < math.inf:
-            raise TargetError(f"evaluation_error must be finite and not negative; got {self.evaluation_error}.")
+        object.__setattr__(self, "evaluation_error", _error_bound(self.evaluation_error))
         # Domain and modulus know whether they speak of this width and these tokens.
         self.domain.lows(self.width)
         self.domain.highs(self.width)
@@ -71,7 +73,12 @@ class Target:
         inputs = self._inputs(x)
         evaluate = evaluate_batch if self.vectorised else evaluate_each
         batch = inputs.reshape(-1, self.tokens, self.width)
-        return evaluate(self.function, batch, self.name).reshape(inputs.shape)
+        return evaluate(self.declared, batch).reshape(inputs.shape)
+
+    @property
+    def declared(self) -> Declared:
+        """The function with what its values are held to."""
+        return Declared(self.function, self.name, self.evaluation_error)
 
     def _inputs(self, x: ArrayLike) -> Array:
         sizes = (self.tokens, self.width)
@@ -89,6 +96,39 @@ class Target:
         return inputs
 
 
+def _check_kinds(target: Target) -> None:
+    """Raise TargetError for a field of the wrong type, before anything relies on it."""
+    if not callable(target.function):
+        raise TargetError(f"a target's function must be callable; got {shortened(target.function)}. Give a function.")
+    if not isinstance(target.name, str):
+        raise TargetError(f"name must be a string; got {shortened(target.name)}. Give the target a name in quotes.")
+    if not isinstance(target.domain, Domain):
+        raise TargetError(
+            f"domain must be a Box or a CompactSupport; got {shortened(target.domain)}. Write Box(low=0.0, high=1.0)."
+        )
+    if not isinstance(target.symmetry, Symmetry):
+        raise TargetError(
+            f"symmetry must be Symmetry.EQUIVARIANT or Symmetry.NONE; got {shortened(target.symmetry)}."
+            " Take Symmetry.NONE for a function that depends on the order of its tokens."
+        )
+    if target.modulus is not None and not isinstance(target.modulus, Modulus):
+        raise TargetError(
+            f"modulus must be a Lipschitz, an EntrywiseLipschitz, a Tightest or None; got {shortened(target.modulus)}."
+            " Write Lipschitz(2.0)."
+        )
+    if not isinstance(target.vectorised, bool):
+        raise TargetError(f"vectorised must be True or False; got {shortened(target.vectorised)}.")
+
+
+def _error_bound(value: Any) -> float:
+    if isinstance(value, int | float | np.floating) and not isinstance(value, bool) and 0 <= value < math.inf:
+        return float(value)
+    raise TargetError(
+        f"evaluation_error must be finite and not negative; got {shortened(value)}. Give a bound on the rounding of f,"
+        " relative to 1 + |f|."
+    )
+
+
 def target(
     function: Callable[[Array], Any],
     *,
@@ -99,6 +139,7 @@ def target(
     symmetry: Symmetry = Symmetry.EQUIVARIANT,
     name: str | None = None,
     vectorised: bool = True,
+    evaluation_error: float = EVALUATION_ERROR,
 ) -> Target:
     """A target from your own function.
 
@@ -117,10 +158,15 @@ def target(
         symmetry: `Symmetry.NONE` for a function that depends on the order of its tokens.
         name: stands in messages and files; the function's own name unless told otherwise.
         vectorised: False if the function takes one (tokens, width) array.
+        evaluation_error: bounds the rounding error of the function's own evaluation, relative to 1 + |f|. The default
+            suits float64; a function that computes in float32 needs 2.0**-20 or more. It is part of the error that a
+            declared modulus proves; a function that runs on intervals needs none.
 
     Returns:
         The target; `check_target` puts its claims to the test.
     """
     modulus = lipschitz if lipschitz is None or isinstance(lipschitz, Modulus) else Lipschitz(lipschitz)
     name = getattr(function, "__name__", type(function).__name__) if name is None else name
-    return Target(function, tokens, width, modulus, name, domain, symmetry, vectorised)
+    return Target(
+        function, tokens, width, modulus, name, domain, symmetry, vectorised, evaluation_error=evaluation_error
+    )

@@ -4,6 +4,11 @@ Needs `pip install anyformer[train]`.
 """
 
 from anyformer.errors import TrainingError
+from anyformer.extras import require
+
+for package in ("torch", "transformers", "accelerate", "filelock"):
+    require(package, extra="train", what="training")
+
 from anyformer.training.data.corpora import open_corpus
 from anyformer.training.data.corpus import Corpus
 from anyformer.training.data.pairs import Pairs, join_pairs, read_all_pairs, read_pairs, split_pairs

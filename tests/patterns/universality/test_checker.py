@@ -123,7 +123,7 @@ def test_a_missing_solver_leaves_the_path_undecided(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ortools.sat.python.cp_model", None)
     report = check_universality(Random(seed=1), 12)
     assert report.path.answer is Answer.UNDECIDED
-    assert "pip install anyformer[patterns]" in report.path.reason
+    assert 'pip install "anyformer[patterns]"' in report.path.reason
     assert report.verdict.name == "AVERAGING"
     assert check_universality(Ring(), 12).verdict.name == "PAPER_B"
 

@@ -1,14 +1,14 @@
 """Corpora: files packed and plain, the hub, and what is refused."""
 
-import builtins
 import lzma
+import sys
 import tracemalloc
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anyformer.errors import TrainingError
+from anyformer.errors import MissingPackageError, TrainingError
 from anyformer.training.data import corpora
 from anyformer.training.data.corpora import HubText, SyntheticLanguage, TextFiles, open_corpus
 from anyformer.training.data.reading import read_lines
@@ -172,15 +172,8 @@ def test_what_cannot_be_reached_is_said(hub, source):
 
 
 def test_a_missing_library_is_said(monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *rest, **more):
-        if name == "datasets":
-            raise ImportError(name)
-        return real(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(TrainingError, match=r"pip install anyformer\[train\]"):
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(MissingPackageError, match=r'for reading .*pip install "anyformer\[train\]"'):
         HubText("any").digest()
 
 

@@ -1,5 +1,9 @@
 """BERT with any mixers, in the form of Hugging Face; importing it makes it known to their Auto classes and to ONNX."""
 
+from anyformer.extras import require
+
+require("transformers", extra="bert", what="BERT")
+
 from anyformer.mixers.bert.config import MixerBertConfig
 from anyformer.mixers.bert.convert import convert
 from anyformer.mixers.bert.language import MixerBertForMaskedLM, MixerBertForPreTraining

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyformer.errors import PatternError
+from anyformer.extras import require
 from anyformer.patterns.exchange.adjacency import MaskMod
 from anyformer.patterns.neighbours import Indices, Neighbours, each_once
 from anyformer.patterns.pattern import Layer, SparsityPattern
@@ -81,11 +82,8 @@ def block_mask(
 
 
 def require_torch() -> Any:
-    """PyTorch, or an ImportError with the command that installs it."""
-    try:
-        return importlib.import_module("torch")
-    except ImportError as missing:
-        raise ImportError(f"FlexAttention needs PyTorch ({missing}). Install it: pip install torch") from missing
+    """PyTorch, or an error with the command that installs it."""
+    return require("torch", extra="bert", what="FlexAttention")
 
 
 def _tiles(lists: Layer) -> tuple[Indices, NDArray[np.uint8]]:

@@ -1,11 +1,12 @@
 """Hamiltonian paths and smallest path covers by OR-Tools' CP-SAT; an extra, imported when it is first asked."""
 
-import importlib
 from dataclasses import dataclass
 from typing import Any, Final, final
 
 import numpy as np
 
+from anyformer.errors import MissingPackageError, words_of
+from anyformer.extras import require
 from anyformer.patterns.neighbours import Indices, Neighbours
 
 NAME: Final = "OR-Tools CP-SAT"
@@ -89,9 +90,9 @@ def _problem(neighbours: Neighbours, seconds: float) -> _Problem | Undecided:
     if neighbours.connections > MOST_ARCS:
         return Undecided(f"{neighbours.connections:,} connections are more than the {MOST_ARCS:,} given to {NAME}")
     try:
-        cp_model = importlib.import_module("ortools.sat.python.cp_model")
-    except ImportError as missing:
-        return Undecided(f"{NAME} cannot be imported ({missing}); install it: pip install anyformer[patterns]")
+        cp_model = require("ortools.sat.python.cp_model", extra="patterns", what=f"{NAME} to look for one")
+    except MissingPackageError as missing:
+        return Undecided(words_of(missing))
     model, solver = cp_model.CpModel(), cp_model.CpSolver()
     solver.parameters.max_time_in_seconds = seconds
     # One worker with a fixed seed: the same question gets the same answer, as far as time allows.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from anyformer.errors import TrainingError
+from anyformer.errors import TrainingError, words_of
 
 TEXTS: Final = (
     ("premise", "hypothesis"),
@@ -34,7 +34,7 @@ def _text(where: str, column: str, value: Any) -> str:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise TrainingError(f"{where}: {column} must be a text of whole characters; {error}.") from error
+        raise TrainingError(f"{where}: {column} must be a text of whole characters; {words_of(error)}.") from error
     return value
 
 

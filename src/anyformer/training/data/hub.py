@@ -6,18 +6,14 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from anyformer.errors import TrainingError
+from anyformer.extras import require
 from anyformer.training.data.corpus import Corpus
 from anyformer.training.data.saved_folders import in_a_line
 
 
 def load_rows(dataset: str, config: str | None, split: str) -> Any:
     """A `datasets.Dataset`: a list of rows, mapped from disk."""
-    try:
-        import datasets
-    except ImportError as error:
-        raise TrainingError(
-            f"the `datasets` library must be installed to read {dataset!r}; it is not. pip install anyformer[train]"
-        ) from error
+    datasets = require("datasets", extra="train", what=f"reading {dataset!r}")
     try:
         return datasets.load_dataset(dataset, config, split=split, trust_remote_code=False)
     except Exception as error:  # A handful of libraries raise their own kinds here; all mean the same to a user.

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from anyformer import strict_json
-from anyformer.errors import TrainingError
+from anyformer.errors import TrainingError, raised, words_of
 from anyformer.training.data.hold_out import held_out
 from anyformer.training.data.reading import read_text
 
@@ -31,11 +31,13 @@ def read_questions(source: str | Path) -> tuple[Question, ...]:
     try:
         questions = tuple(_questions(strict_json.loads(read_text(place))))
     except ValueError as error:
-        raise TrainingError(f"{place} must be a SQuAD JSON; it cannot be read: {error}. Give another.") from error
+        raise TrainingError(
+            f"{place} must be a SQuAD JSON; it cannot be read: {words_of(error)}. Give another."
+        ) from error
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise TrainingError(
             f"{place} must be a SQuAD JSON, data → paragraphs → qas → answers; it is built otherwise:"
-            f" {type(error).__name__}: {error}. Give another."
+            f" {raised(error)}. Give another."
         ) from error
     if not questions:
         raise TrainingError(f"{place} must have questions; it has none. Give another.")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from anyformer.errors import TrainingError
+from anyformer.errors import TrainingError, words_of
 
 LONGEST: Final = 1 << 28
 """Bytes of a line, or of a word where lines are cut: a small archive can hold a line that no memory does."""
@@ -67,7 +67,7 @@ def _unpacked(place: Path) -> Iterator[BinaryIO]:
             yield file
         except (lzma.LZMAError, gzip.BadGzipFile, zlib.error, EOFError) as error:
             raise TrainingError(
-                f"{place} must be a whole {place.suffix} archive; it is damaged ({error}). Get it again."
+                f"{place} must be a whole {place.suffix} archive; it is damaged ({words_of(error)}). Get it again."
             ) from error
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from anyformer import strict_json
-from anyformer.errors import TrainingError
+from anyformer.errors import TrainingError, words_of
 from anyformer.training.data.hub import load_rows
 from anyformer.training.data.reading import read_lines
 
@@ -39,7 +39,7 @@ def json_rows(place: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
             try:
                 row = strict_json.loads(line)
             except ValueError as error:
-                raise TrainingError(f"{where}: must be a JSON object; it cannot be read: {error}.") from error
+                raise TrainingError(f"{where}: must be a JSON object; it cannot be read: {words_of(error)}.") from error
             if not isinstance(row, dict):
                 raise TrainingError(f"{where}: must be a JSON object; got {type(row).__name__}.")
             yield where, row

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from anyformer import strict_json
-from anyformer.errors import TrainingError
+from anyformer.errors import TrainingError, raised, words_of
 
 CONFIG: Final = "config.json"
 INDEX: Final = "model.safetensors.index.json"
@@ -72,7 +72,9 @@ def require_plain(folder: Path) -> None:
                 _require_inside(folder, entry.name)
         told = {name: _told(folder, name) for name in _READ if (folder / name).exists()}
     except OSError as error:
-        raise TrainingError(f"{folder} must be a folder that can be read; {error}. Check the path.") from error
+        raise TrainingError(
+            f"{folder} must be a folder that can be read; {words_of(error)}. Check the path."
+        ) from error
     for name in _ELSEWHERE:
         if (folder / name).exists():
             raise TrainingError(f"{folder} must be a whole model; its {name} names another. Merge them first.")
@@ -123,14 +125,14 @@ def quiet() -> Iterator[None]:
 
 def in_a_line(error: BaseException) -> str:
     """What a library says, which may be many lines, as one."""
-    return " ".join(f"{type(error).__name__}: {error}".split())
+    return " ".join(f"{raised(error)}".split())
 
 
 def _told(folder: Path, name: str) -> dict[str, Any]:
     try:
         data = strict_json.read(folder / name)
     except ValueError as error:
-        raise TrainingError(f"{folder / name} must be JSON; got {error}. Get the file again.") from error
+        raise TrainingError(f"{folder / name} must be JSON; got {words_of(error)}. Get the file again.") from error
     if not isinstance(data, dict):
         raise TrainingError(f"{folder / name} must be a JSON object; got a {type(data).__name__}. Get the file again.")
     return data
@@ -190,4 +192,6 @@ def _shapes(file: Path) -> list[tuple[str, tuple[int, ...]]]:
         with safe_open(file, "numpy") as opened:
             return [(name, tuple(opened.get_slice(name).get_shape())) for name in opened.keys()]  # noqa: SIM118
     except (SafetensorError, OSError, ValueError, OverflowError) as error:
-        raise TrainingError(f"{file} must be a whole safetensors file; got {error}. Get the file again.") from error
+        raise TrainingError(
+            f"{file} must be a whole safetensors file; got {words_of(error)}. Get the file again."
+        ) from error

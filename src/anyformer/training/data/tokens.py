@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyformer import strict_json
-from anyformer.errors import TrainingError
+from anyformer.errors import TrainingError, words_of
 from anyformer.replacing import replacing
 from anyformer.training.data.corpus import Corpus
 from anyformer.training.data.vocabulary import tokenizer_digest
@@ -77,7 +77,7 @@ def open_tokens(place: Path) -> TokenFile:
             raise ValueError("it is an archive of arrays")
     except Exception as error:  # NumPy's reader of headers raises what Python's own does, of all kinds
         raise TrainingError(
-            f"{place} must be tokens with their JSON beside them, whole; they cannot be read: {error}."
+            f"{place} must be tokens with their JSON beside them, whole; they cannot be read: {words_of(error)}."
             " Delete both, and they are made anew."
         ) from error
     whole = all(type(getattr(origin, field.name)) is field.type for field in fields(Origin))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from anyformer import strict_json
-from anyformer.errors import TrainingError
+from anyformer.errors import TrainingError, words_of
 from anyformer.training.data.corpus import Corpus
 from anyformer.training.data.reading import existing, read_lines
 from anyformer.training.data.saved_folders import in_a_line, quiet, require_plain
@@ -91,7 +91,7 @@ def tokenizer_digest(tokenizer: Any) -> str:
         told = strict_json.loads(tokenizer.backend_tokenizer.to_str())
     except (AttributeError, ValueError) as error:
         raise TrainingError(
-            f"a tokenizer must be one of WordPiece in JSON; it is not: {error}. Give another."
+            f"a tokenizer must be one of WordPiece in JSON; it is not: {words_of(error)}. Give another."
         ) from error
     described = told | {"truncation": None, "padding": None}
     return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()

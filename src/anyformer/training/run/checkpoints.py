@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from anyformer import strict_json
-from anyformer.errors import TrainingError
+from anyformer.errors import TrainingError, words_of
 from anyformer.replacing import replacing_folder
 from anyformer.training.run.writing import writing
 
@@ -65,7 +65,8 @@ def restore_newest(folder: Path, model: nn.Module, optimizer: torch.optim.Optimi
         raise
     except Exception as error:  # safetensors raises its own kinds, which have no common class
         raise TrainingError(
-            f"a checkpoint must be whole; {place} is not: {error}. Remove that folder to go on from the one before."
+            f"a checkpoint must be whole; {place} is not: {words_of(error)}."
+            " Remove that folder to go on from the one before."
         ) from error
     with torch.no_grad():
         for name, tensor in _named(model).items():

@@ -19,7 +19,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from anyformer import strict_json
-from anyformer.errors import TrainingError
+from anyformer.errors import TrainingError, words_of
 from anyformer.replacing import replacing, replacing_folder
 from anyformer.training.data.saved_folders import quiet
 from anyformer.training.run.writing import writing
@@ -111,7 +111,9 @@ class RunFolder:
             lines = self.metrics.read_text("utf-8").split("\n")[:-1]
             return [_row(strict_json.loads(line)) for line in lines if line]
         except ValueError as error:
-            raise TrainingError(f"{self.metrics} must have a JSON object a line; it is damaged: {error}.") from error
+            raise TrainingError(
+                f"{self.metrics} must have a JSON object a line; it is damaged: {words_of(error)}."
+            ) from error
 
     def forget_after(self, step: int) -> None:
         """Drop what was measured after a checkpoint, all of it if there is none: it will be measured again."""
@@ -142,7 +144,9 @@ def _same(said: Path, identity: Mapping[str, Any]) -> None:
     try:
         there, here = _flat(strict_json.read(said)), _flat(identity)
     except ValueError as error:
-        raise TrainingError(f"{said} must say what the run is; it is damaged: {error}. Name another output.") from error
+        raise TrainingError(
+            f"{said} must say what the run is; it is damaged: {words_of(error)}. Name another output."
+        ) from error
     for name in {**there, **here}:
         if there.get(name) != here.get(name):
             raise TrainingError(

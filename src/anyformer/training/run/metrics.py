@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import IO, Any, Self
 
+from anyformer.extras import require
 from anyformer.training.run.folder import RunFolder
 
 
@@ -27,12 +28,13 @@ class Metrics:
         if not is_main:
             yield cls(None, None, None)
             return
-        from torch.utils.tensorboard import SummaryWriter
-
+        tensorboard = require("torch.utils.tensorboard", extra="train", what="the curves of a training run")
         folder.forget_after(step)
         with ExitStack() as stack:
             file = stack.enter_context(folder.metrics.open("a", buffering=1, encoding="utf-8"))
-            board = stack.enter_context(SummaryWriter(str(folder.place / "tensorboard"), purge_step=step + 1))
+            board = stack.enter_context(
+                tensorboard.SummaryWriter(str(folder.place / "tensorboard"), purge_step=step + 1)
+            )
             yield cls(file, board, watch)
 
     def add(self, step: int, **measured: float) -> None:

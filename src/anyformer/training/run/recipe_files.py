@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from anyformer.errors import MixerError, TrainingError
+from anyformer.errors import MixerError, TrainingError, words_of
 from anyformer.mixers.catalogue import CATALOGUE, from_json
 from anyformer.mixers.mixer import Mixer
 from anyformer.training.run.recipe import Architecture, Recipe, Schedule, Text
@@ -22,7 +22,7 @@ def read_recipe(place: Path) -> Recipe:
     try:
         tables = tomllib.loads(place.read_text("utf-8"))
     except (ValueError, RecursionError) as error:  # of TOML, of UTF-8, of long numbers; of brackets in brackets
-        raise TrainingError(f"a recipe must be a TOML file; {place} is not: {error}.") from error
+        raise TrainingError(f"a recipe must be a TOML file; {place} is not: {words_of(error)}.") from error
     start = Recipe.of_size(tables.pop("size", "mini"))
     _known("a recipe", tables, {"size", *TABLES})
     return start.changed(**{name: _entries(name, table) for name, table in tables.items()})
