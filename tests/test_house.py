@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "anyformer"
 SPINE = [
     "errors",
+    "arrays",
     "replacing",
     "pictures",
     "whole_numbers",

@@ -4,6 +4,7 @@ import enum
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from anyformer.arrays import Array
 from anyformer.certificates.bound import TIGHTNESS, ErrorBound, derive_bound
 from anyformer.certificates.certificate import Certificate
 from anyformer.certificates.claim import Claim
@@ -16,7 +17,6 @@ from anyformer.certificates.powers import check_exponent
 from anyformer.certificates.statements import misstatement
 from anyformer.errors import CertificateError, TargetError
 from anyformer.intervals import IntervalError
-from anyformer.networks.activations import Array
 from anyformer.networks.network import Network
 from anyformer.targets.checks import check_target
 from anyformer.targets.enclosure_checks import check_enclosures

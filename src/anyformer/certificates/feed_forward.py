@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anyformer.arrays import Array, Integers
 from anyformer.certificates.enclosures import SMALLEST, ULP, Enclosure, affine, stack, sum_of_products, up
 from anyformer.certificates.gate import check_feed_forward, largest
-from anyformer.networks.activations import Array
 from anyformer.networks.layers import FeedForwardStage
 from anyformer.networks.runs import Layers, Run, runs
 
@@ -48,7 +48,7 @@ def enclose_feed_forward(
     return x[places]
 
 
-def _distinct(x: Enclosure) -> tuple[Enclosure, NDArray[np.int64]]:
+def _distinct(x: Enclosure) -> tuple[Enclosure, Integers]:
     """The different tokens among x, as new arrays, and for each token of x its place among them."""
     ends = np.ascontiguousarray(np.concatenate([x.low, x.high, x.slack], axis=1))
     rows = ends.view(np.dtype((np.void, ends.itemsize * ends.shape[1]))).ravel()

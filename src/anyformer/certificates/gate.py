@@ -24,9 +24,9 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 
+from anyformer.arrays import Array
 from anyformer.certificates.enclosures import Enclosure
 from anyformer.errors import CertificateError
-from anyformer.networks.activations import Array
 from anyformer.networks.layers import AttentionLayer, AttentionStage, FeedForwardStage, Stage, weights
 from anyformer.networks.magnitudes import tame
 from anyformer.networks.network import Network

@@ -8,9 +8,9 @@ from typing import BinaryIO, TextIO
 
 import numpy as np
 
+from anyformer.arrays import Array, as_sequences
 from anyformer.cli.failures import UsageError
 from anyformer.cli.numbers import number_of
-from anyformer.networks.activations import Array
 from anyformer.replacing import replacing
 
 SUFFIXES = (".npy", ".csv")
@@ -57,12 +57,10 @@ def _read_npy(path: Path, tokens: int, width: int) -> Array:
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf":
         kind = array.dtype if isinstance(array, np.ndarray) else "an archive"
         raise UsageError(f"{str(path)!r} must hold one array of real numbers; got {kind}.")
-    if array.ndim != 3 or array.shape[1:] != (tokens, width) or not len(array):
-        raise UsageError(
-            f"{str(path)!r} must have shape (batch, tokens, width) = (batch, {tokens}, {width}), batch at least 1; "
-            f"got {array.shape}."
-        )
-    return array.astype(np.float64)
+    sequences = as_sequences(array, tokens, width, UsageError, repr(str(path)))
+    if not len(sequences):
+        raise UsageError(f"{str(path)!r} must hold at least one sequence; its shape is {sequences.shape}.")
+    return sequences
 
 
 def _read_csv(lines: TextIO, name: str, tokens: int, width: int) -> Array:

@@ -8,14 +8,12 @@ of exactly 1. `check_probability_map` tests anybody's own map.
 
 import math
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from anyformer.arrays import Array, Booleans
 from anyformer.errors import NetworkError
-
-Array: TypeAlias = NDArray[np.float64]
 
 # float64 rounds exp(−s) to 0 above this s: then softmax gives the loser no weight at all and *is* hardmax, bit for bit.
 UNDERFLOW = 1075 * math.log(2)
@@ -206,7 +204,7 @@ def _check_lead(rho: ProbabilityMap, rng: np.random.Generator, keys: int, lead: 
     _raise_at(short, scores, weights, f"scaled by {t:.6g}, a winner that leads by {lead} must get at least 1 − {loss}")
 
 
-def _raise_at(wrong: NDArray[np.bool_], scores: Array, weights: Array, what: str) -> None:
+def _raise_at(wrong: Booleans, scores: Array, weights: Array, what: str) -> None:
     if wrong.any():
         k = int(wrong.argmax())
         raise NetworkError(f"{what}; for the scores {scores[k].tolist()} got {weights[k].tolist()}")

@@ -24,14 +24,11 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
+from anyformer.arrays import Array, Booleans, Integers
 from anyformer.errors import NetworkError
-from anyformer.networks.activations import Array
 from anyformer.networks.layers import FeedForwardStage
 from anyformer.networks.magnitudes import MOST_TAME, tame
-
-Integers = NDArray[np.int64]
 
 # Thresholds move inwards by this, relatively: more than rounding in b/a, in w·x and in a·w·x + b amounts to together.
 CAUTION = 2.0**-46
@@ -145,7 +142,7 @@ class _Units:
     directions: Array
     factors: Array
     thresholds: Array
-    is_always_awake: NDArray[np.bool_]
+    is_always_awake: Booleans
     gains: Array
     """By layer, the largest sum of |W_1| over a unit."""
 
@@ -163,7 +160,7 @@ class _Units:
         return cls(directions, factors, thresholds, always, np.abs(W_1).sum(axis=2).max(axis=1))
 
     @property
-    def direction_changes(self) -> NDArray[np.bool_]:
+    def direction_changes(self) -> Booleans:
         return np.asarray((self.directions[1:] != self.directions[:-1]).any(axis=1))
 
     def run(self, start: int, stop: int) -> Run:
@@ -177,7 +174,7 @@ class _Units:
         return Run(start, stop, self.directions[start], *trees, MOST_TAME / max(1.0, self.gains[start:stop].max()))
 
 
-def wild_layers(stage: FeedForwardStage) -> NDArray[np.bool_]:
+def wild_layers(stage: FeedForwardStage) -> Booleans:
     """Layers that read with numbers that are not tame, or whose thresholds would not be."""
     is_plain = np.asarray(tame(stage.W_1).all(axis=(1, 2)) & tame(stage.b_1).all(axis=1))
     W_1 = np.where(is_plain[:, None, None], stage.W_1, 0.0)

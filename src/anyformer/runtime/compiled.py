@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from anyformer.networks.activations import Array
+from anyformer.arrays import Array
 from anyformer.networks.layers import FeedForwardStage
 from anyformer.networks.runs import Run, runs
 from anyformer.runtime.kernels import Kernels, kernels, registers_for

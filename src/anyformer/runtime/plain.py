@@ -3,9 +3,8 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from anyformer.networks.activations import Array
+from anyformer.arrays import Array, Integers
 from anyformer.networks.fused import fused
 from anyformer.networks.layers import FeedForwardStage
 from anyformer.networks.runs import Run, runs
@@ -52,7 +51,7 @@ def _walk(stage: FeedForwardStage, run: Run, state: Array) -> None:
         layer = layer + 1
 
 
-def _apply(stage: FeedForwardStage, layer: NDArray[np.int64], x: Array) -> None:
+def _apply(stage: FeedForwardStage, layer: Integers, x: Array) -> None:
     """One layer of its own for every token, in place; x has shape (width, tokens)."""
     moves = [stage.b_2[layer, i] for i in range(len(x))]
     with np.errstate(all="ignore"):

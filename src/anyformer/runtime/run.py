@@ -16,8 +16,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
+from anyformer.arrays import Array, as_sequences
 from anyformer.errors import NetworkError
-from anyformer.networks.activations import Array
 from anyformer.networks.layers import AttentionStage
 from anyformer.networks.network import Network
 from anyformer.networks.runs import Layers
@@ -60,7 +60,8 @@ def run(
     Returns:
         An array of the shape of x.
     """
-    sequences = _checked(network, x)
+    sequences = as_sequences(x, network.tokens, network.width)
+    _check_soft(network)
     threads = threads_available() if threads is None else threads
     if threads < 1:
         raise NetworkError(f"at least one thread is needed; got threads = {threads}")
@@ -106,19 +107,9 @@ def default_engine() -> Engine:
     return Engine.COMPILED
 
 
-def _checked(network: Network, x: ArrayLike) -> Array:
-    sequences = np.asarray(x, dtype=np.float64)
-    if sequences.ndim != 3 or sequences.shape[1:] != (network.tokens, network.width):
-        raise NetworkError(
-            f"sequences must have shape (batch, tokens, width) = (batch, {network.tokens}, {network.width}); "
-            f"got {sequences.shape}"
-        )
-    if not np.isfinite(sequences).all():
-        where = int(np.argwhere(~np.isfinite(sequences))[0][0])
-        raise NetworkError(f"sequences must be finite; batch element {where} is {sequences[where].tolist()}")
+def _check_soft(network: Network) -> None:
     if not network.is_soft:
         raise NetworkError("only networks without hardmax and jumps are run fast; use networks.evaluate for hard ones")
-    return sequences
 
 
 def _block_size(batch: int, tokens: int, threads: int) -> int:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from anyformer.networks.activations import Array
+from anyformer.arrays import Array
 
 # Rows start where loads of the longest vectors may.
 ALIGNMENT = 64

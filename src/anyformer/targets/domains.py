@@ -8,8 +8,8 @@ from typing import TypeAlias, cast, final
 
 import numpy as np
 
+from anyformer.arrays import Array
 from anyformer.errors import TargetError
-from anyformer.targets.arrays import Array
 from anyformer.targets.exact_json import NestedHex, from_hex, tagged, to_hex
 
 Bound: TypeAlias = float | tuple[float, ...]

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from anyformer.arrays import Array
 from anyformer.errors import TargetError
-from anyformer.targets.arrays import Array
 
 _FORM = "Write path/to/file.py:function or package.module:function."
 _MOST_LISTED = 20

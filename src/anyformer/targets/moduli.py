@@ -13,8 +13,8 @@ from typing import Final, TypeAlias, cast, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from anyformer.arrays import Array
 from anyformer.errors import TargetError
-from anyformer.targets.arrays import Array
 from anyformer.targets.exact_json import from_hex, tagged, to_hex
 
 ROUNDING: Final = 2.0**-40

@@ -10,8 +10,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from anyformer.arrays import Array
 from anyformer.errors import TargetError
-from anyformer.targets.arrays import Array
 from anyformer.targets.domains import Box, Domain
 from anyformer.targets.evaluation import evaluate_batch, evaluate_each
 from anyformer.targets.moduli import Lipschitz, Modulus

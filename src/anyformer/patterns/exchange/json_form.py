@@ -7,12 +7,13 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from anyformer.arrays import Integers
 from anyformer.errors import PatternError
 from anyformer.patterns.arrangement import Arrangement
 from anyformer.patterns.catalogue import FAMILIES
 from anyformer.patterns.families.combinators import Causal, Intersection, Multihead, Sequential, Union
 from anyformer.patterns.families.family import PatternFamily
-from anyformer.patterns.neighbours import Indices, Neighbours
+from anyformer.patterns.neighbours import Neighbours
 from anyformer.patterns.pattern import SparsityPattern
 
 EXPLICIT: Final = "explicit"
@@ -112,7 +113,7 @@ def _neighbours(data: object) -> Neighbours:
     return Neighbours(_numbers("indptr", data["indptr"]), _numbers("indices", data["indices"]))
 
 
-def _numbers(name: str, values: object) -> Indices:
+def _numbers(name: str, values: object) -> Integers:
     """Whole numbers from 0 as an array; NumPy alone would take true for 1."""
     if not isinstance(values, list) or not all(type(value) is int and 0 <= value < 2**63 for value in values):
         raise PatternError(f"{name} must be a list of whole numbers from 0; got {reprlib.repr(values)}. Mend the JSON.")
