@@ -73,7 +73,7 @@ def test_a_certificate_that_is_not_plain_data(models, refuses, tmp_path, value):
 
 def test_a_certificate_that_is_not_complete(models, refuses, tmp_path):
     model = replace(models[0], certificate=replace(models[0].certificate, terms={"cells": 1}))
-    refuses("the certificate must have all its terms, as floats; got AttributeError", tmp_path / "model", model=model)
+    refuses("the certificate must have all its terms, as floats; got TypeError", tmp_path / "model", model=model)
 
 
 def test_a_list_of_tensors_that_could_not_be_read(models, refuses, tmp_path, monkeypatch):
