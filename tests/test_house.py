@@ -1,6 +1,8 @@
 """The house keeps its order: folders import downwards only, the core stays light, and these tests can fail."""
 
 import ast
+import doctest
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +20,8 @@ SPINE = [
     "pictures",
     "whole_numbers",
     "strict_json",
+    "settings",
+    "catalogues",
     "workers",
     "intervals",
     "patterns",
@@ -131,6 +135,11 @@ def test_the_lightness_test_can_fail():
 def test_every_public_name_exists_and_is_documented():
     for name in af.__all__:
         assert getattr(af, name).__doc__, name
+
+
+@pytest.mark.parametrize("name", [*SPINE[: SPINE.index("intervals")], "strict_json.floats", "strict_json.reading"])
+def test_the_examples_of_the_smallest_modules_run(name):
+    assert doctest.testmod(importlib.import_module(f"anyformer.{name}")).failed == 0
 
 
 def test_the_readme_is_short_and_its_python_runs(tmp_path, monkeypatch):

@@ -64,9 +64,12 @@ class Declaration:
         try:
             # Domain and modulus are the catalogue's, whatever the file says; the symmetry claimed is tested by the
             # checker.
-            return replace(ready_made(self.name, self.tokens, self.width, **self.parameters), symmetry=self.symmetry)
+            found = ready_made(self.name, self.tokens, self.width, **self.parameters)
         except (TargetError, TypeError) as error:
             raise CertificateError(f"the certificate names a ready-made target that does not exist: {error}") from error
+        if found.name != self.name:  # people may type underscores; two claims that differ must not look alike
+            raise CertificateError(f"the certificate must name its target as the catalogue does; got {self.name!r}")
+        return replace(found, symmetry=self.symmetry)
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object; floats as hexadecimal strings."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from anyformer.arrays import Array, as_sequences
 from anyformer.cli.failures import UsageError
-from anyformer.cli.numbers import number_of
 from anyformer.replacing import replacing
+from anyformer.settings import number_of
 
 SUFFIXES = (".npy", ".csv")
 

@@ -7,12 +7,15 @@ of exactly 1. `check_probability_map` tests anybody's own map.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from numbers import Real
+from typing import Final, Protocol
 
 import numpy as np
 
 from anyformer.arrays import Array, Booleans
+from anyformer.catalogues import Catalogue
 from anyformer.errors import NetworkError
 
 # float64 rounds exp(−s) to 0 above this s: then softmax gives the loser no weight at all and *is* hardmax, bit for bit.
@@ -112,7 +115,8 @@ class Entmax:
     alpha: float = 1.5
 
     def __post_init__(self) -> None:
-        if not 1 < self.alpha <= 16:
+        given: object = self.alpha  # as somebody typed it, perhaps
+        if isinstance(given, bool) or not isinstance(given, Real) or not 1 < self.alpha <= 16:
             raise NetworkError(f"alpha must be above 1, where it is softmax, and at most 16; got {self.alpha!r}")
 
     def __call__(self, scores: Array) -> Array:
@@ -140,12 +144,27 @@ class Entmax:
         return self.scale(lead, 1.0, 2)
 
 
-MAPS: dict[str, ProbabilityMap] = {
-    "softmax": Softmax(),
-    "sparsemax": Sparsemax(),
-    "entmax": Entmax(),
+CATALOGUE: Final = Catalogue[ProbabilityMap](
+    "probability map", {"softmax": Softmax, "sparsemax": Sparsemax, "entmax": Entmax}, NetworkError
+)
+"""The maps that a network may be asked to have; the hardmax is what scaling drives them to."""
+
+MAPS: Final[Mapping[str, ProbabilityMap]] = {
+    **{name: CATALOGUE.make(name) for name in CATALOGUE},
     "hardmax": Hardmax(),
 }
+"""Every map with its usual parameters."""
+
+
+def probability_map(text: str) -> ProbabilityMap:
+    """A map by its name, with parameters as on a command line.
+
+    >>> probability_map("entmax:alpha=1.2"), probability_map("entmax:1.2"), probability_map("softmax")
+    (Entmax(alpha=1.2), Entmax(alpha=1.2), Softmax())
+
+    Raises NetworkError if there is no such map.
+    """
+    return CATALOGUE.parse(text)
 
 
 def _adding_up(powers: Array, winners: Array) -> Array:
