@@ -16,7 +16,7 @@ PACKAGE = ROOT / "src" / "anyformer"
 SPINE = [
     "errors",
     "arrays",
-    "replacing",
+    "atomic",
     "pictures",
     "whole_numbers",
     "strict_json",

@@ -4,7 +4,7 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from anyformer.replacing import replacing
+from anyformer.atomic import atomic_file
 
 SUFFIXES = (".svg", ".png", ".pdf")
 
@@ -25,6 +25,6 @@ def require_matplotlib(module: str = "matplotlib.figure") -> Any:
 
 def save_picture(figure: Any, place: Path, dots_per_inch: int) -> Path:
     """Write a Matplotlib figure to a file whose suffix says the format; what was there is replaced at once."""
-    with replacing(place) as file:
+    with atomic_file(place) as file:
         figure.savefig(file, format=place.suffix.lower()[1:], dpi=dots_per_inch)
     return place

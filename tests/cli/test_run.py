@@ -82,7 +82,7 @@ def test_other_real_numbers_are_accepted(place, call, folders):
 def test_an_existing_output_is_replaced_and_survives_a_failure(place, call, folders, monkeypatch):
     np.save("in.npy", INPUTS)
     (place / "out.csv").write_text("old")
-    monkeypatch.setattr("anyformer.replacing.os.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "disk full")))
+    monkeypatch.setattr("anyformer.atomic.os.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "disk full")))
     outcome = call("run", folders["mean-scale"], "in.npy", "-o", "out.csv")
     assert outcome.code == 2
     assert outcome.err == "error: the file system refused: disk full\n"

@@ -9,8 +9,8 @@ from typing import BinaryIO, TextIO
 import numpy as np
 
 from anyformer.arrays import Array, as_sequences
+from anyformer.atomic import atomic_file
 from anyformer.cli.failures import UsageError
-from anyformer.replacing import replacing
 from anyformer.settings import number_of
 
 SUFFIXES = (".npy", ".csv")
@@ -115,7 +115,7 @@ def write_sequences(path: Path, sequences: Array) -> None:
         ".npy": lambda file: np.save(file, sequences, allow_pickle=False),
         ".csv": lambda file: file.writelines(line.encode() for line in csv_lines(sequences)),
     }
-    with replacing(path) as file:
+    with atomic_file(path) as file:
         writers[check_suffix(path, "the output")](file)
 
 

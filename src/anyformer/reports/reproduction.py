@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from rich.console import Group, RenderableType
 
+from anyformer.atomic import write_text
 from anyformer.pictures import require_matplotlib, save_picture
 from anyformer.reports.terminal import narrow_table, paragraph
 from anyformer.training.reproduction import Budget, Run, Task, runs_of, step_times
-from anyformer.training.run.folder import RunFolder, write_text
+from anyformer.training.run.folder import RunFolder
 from anyformer.training.tasks.pretrain import Prepared
 
 PAPER = {

@@ -15,8 +15,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from anyformer import strict_json
+from anyformer.atomic import atomic_folder
 from anyformer.errors import TrainingError
-from anyformer.replacing import replacing_folder
 from anyformer.training.run.writing import writing
 
 ADAM = ("step", "exp_avg", "exp_avg_sq")
@@ -37,7 +37,7 @@ def save_checkpoint(folder: Path, progress: Progress, model: nn.Module, optimize
     """Write `folder/step-…` and remove all but the newest ones."""
     place = folder / f"step-{progress.step:09d}"
     # What is there of this step is of an earlier start, with the same contents.
-    with writing("a checkpoint", place), replacing_folder(place) as part:
+    with writing("a checkpoint", place), atomic_folder(place) as part:
         save_file(_weights(model), part / "weights.safetensors")
         save_file(_optimizer_state(optimizer), part / "optimizer.safetensors")
         (part / "progress.json").write_text(json.dumps({"step": progress.step, "seconds": progress.seconds}))

@@ -8,7 +8,6 @@ model/            the result, as Hugging Face keeps models; its presence says th
 """
 
 import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,8 +18,8 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from anyformer import strict_json
+from anyformer.atomic import atomic_folder, write_text
 from anyformer.errors import TrainingError
-from anyformer.replacing import replacing, replacing_folder
 from anyformer.training.data.saved_folders import quiet
 from anyformer.training.run.writing import writing
 
@@ -98,7 +97,7 @@ class RunFolder:
 
     def finish(self, model: Any, tokenizer: Any) -> None:
         """Write the model, in one step."""
-        with writing("the model", self.model), quiet(), replacing_folder(self.model) as part:
+        with writing("the model", self.model), quiet(), atomic_folder(self.model) as part:
             model.save_pretrained(part)
             tokenizer.save_pretrained(part)
         shutil.rmtree(self.checkpoints, ignore_errors=True)
@@ -128,14 +127,6 @@ def require_only(place: Path, ours: set[str]) -> None:
             f"the output must be a new or empty folder, or one of the same kind; {place} has {min(others)} in it."
             " Name another."
         )
-
-
-def write_text(place: Path, text: str) -> None:
-    """Write a file in one step, and have the disk keep it."""
-    with replacing(place) as file:
-        file.write(text.encode())
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _same(said: Path, identity: Mapping[str, Any]) -> None:

@@ -13,8 +13,8 @@ import torch
 from filelock import FileLock
 from numpy.typing import NDArray
 
+from anyformer.atomic import atomic_folder
 from anyformer.errors import TrainingError
-from anyformer.replacing import replacing_folder
 from anyformer.training.data.corpus import Corpus
 from anyformer.training.data.tokens import Origin, TokenFile, open_tokens, split_tokens, write_tokens
 from anyformer.training.data.vocabulary import load_tokenizer, train_tokenizer
@@ -82,7 +82,7 @@ def _tokenizer(corpus: Corpus, place: Path, vocabulary: int) -> Any:
     said = place / "learned_from.json"
     if not said.is_file() or said.read_bytes() != origin.encode():
         learned = train_tokenizer(corpus, vocabulary)
-        with writing("a tokenizer", place), replacing_folder(place) as part:
+        with writing("a tokenizer", place), atomic_folder(place) as part:
             learned.save_pretrained(part)
             (part / said.name).write_text(origin, "utf-8")
     return load_tokenizer(place)
