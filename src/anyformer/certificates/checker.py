@@ -11,11 +11,10 @@ from anyformer.certificates.claim import Claim
 from anyformer.certificates.declaration import Declaration
 from anyformer.certificates.effort import ORDINARY, Effort
 from anyformer.certificates.evidence import Evidence
-from anyformer.certificates.gate import NotShown
 from anyformer.certificates.job import check_effort
 from anyformer.certificates.powers import check_exponent
 from anyformer.certificates.statements import misstatement
-from anyformer.errors import CertificateError, TargetError
+from anyformer.errors import CertificateError, NotShown, TargetError
 from anyformer.intervals import IntervalError
 from anyformer.networks.network import Network
 from anyformer.targets.checks import check_target

@@ -6,7 +6,8 @@ import sys
 
 import typer
 
-from anyformer.errors import AnyformerError, CertificateError, PlanError
+from anyformer.errors import CertificateError, Interrupted, PlanError
+from anyformer.errors import UsageError as UsageError
 
 CHECK_FAILED = 1
 USAGE = 2
@@ -14,14 +15,6 @@ INTERRUPTED = 130
 
 # Typer carries click inside or beside it, depending on its version; either way this is click's own UsageError.
 ClickUsageError: type[Exception] = typer.BadParameter.mro()[1]
-
-
-class UsageError(AnyformerError):
-    """Options that do not go together, or input that cannot be read."""
-
-
-class Interrupted(AnyformerError):
-    """A training run that was stopped by its user."""
 
 
 def report(error: BaseException, as_json: bool) -> int:

@@ -1,6 +1,6 @@
 """Numbers as people type them."""
 
-from anyformer.cli.failures import UsageError
+from anyformer.errors import UsageError
 from anyformer.settings import number_of as number_of
 
 

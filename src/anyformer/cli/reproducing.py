@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from anyformer.cli.failures import UsageError
 from anyformer.cli.output import Json, emit, note, speaks
 from anyformer.cli.watching import a_run, training_bar
+from anyformer.errors import UsageError
 
 app = typer.Typer(help="The papers' experiments, trained here.", no_args_is_help=True)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from anyformer.arrays import Array, as_sequences
 from anyformer.atomic import atomic_file
-from anyformer.cli.failures import UsageError
+from anyformer.errors import UsageError
 from anyformer.settings import number_of
 
 SUFFIXES = (".npy", ".csv")

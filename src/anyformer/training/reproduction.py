@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from anyformer.errors import RunInUse
 from anyformer.mixers import Attention, Average, Bilinear, Convolution, Mixer, hybrid
 from anyformer.training.data.corpus import Corpus
 from anyformer.training.data.hold_out import TENTH
 from anyformer.training.data.pairs import Pairs, split_pairs
-from anyformer.training.run.folder import Held, RunFolder, require_only
+from anyformer.training.run.folder import RunFolder, require_only
 from anyformer.training.run.loop import Watch
 from anyformer.training.run.recipe import Architecture, Recipe, Schedule, Text
 from anyformer.training.tasks.finetune import TUNING, finetune
@@ -176,7 +177,7 @@ def reproduce(budget: Budget, task: Task, place: Path, watching: Watching) -> It
             with watching(f"{title}: entailment", steps) as watch:
                 learned, place = (run.pretraining.model, task.training, task.held_out), run.tuning.place
                 finetune(*learned, place, budget.epochs, seeded, watch)
-        except Held:
+        except RunInUse:
             continue
         yield run
 

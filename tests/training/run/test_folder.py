@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from anyformer.errors import TrainingError
+from anyformer.errors import RunInUse, TrainingError
 from anyformer.training import RunFolder
-from anyformer.training.run.folder import Held
 from anyformer.training.run.metrics import Metrics
 
 
@@ -31,7 +30,7 @@ def test_somebody_elses_folder_is_left_alone(tmp_path):
 
 def test_one_start_at_a_time(tmp_path):
     folder = RunFolder(tmp_path / "run")
-    with folder.held(), pytest.raises(Held, match="one start at a time"), RunFolder(tmp_path / "run").held():
+    with folder.held(), pytest.raises(RunInUse, match="one start at a time"), RunFolder(tmp_path / "run").held():
         raise AssertionError
     with folder.held():
         pass

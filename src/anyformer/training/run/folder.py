@@ -19,13 +19,9 @@ from filelock import FileLock, Timeout
 
 from anyformer import strict_json
 from anyformer.atomic import atomic_folder, write_text
-from anyformer.errors import TrainingError
+from anyformer.errors import RunInUse, TrainingError
 from anyformer.training.data.saved_folders import quiet
 from anyformer.training.run.writing import writing
-
-
-class Held(TrainingError):
-    """Somebody else works on the run."""
 
 
 @dataclass(frozen=True)
@@ -82,14 +78,14 @@ class RunFolder:
         """While this process works on the run. A killed process holds nothing.
 
         Raises:
-            Held: if another process does.
+            RunInUse: if another process does.
         """
         self.place.mkdir(parents=True, exist_ok=True)
         lock = FileLock(self.place / "lock")
         try:
             lock.acquire(blocking=False)
         except Timeout:
-            raise Held(f"a run must be worked on by one start at a time; {self.place} is. Wait for it.") from None
+            raise RunInUse(f"a run must be worked on by one start at a time; {self.place} is. Wait for it.") from None
         try:
             yield
         finally:
