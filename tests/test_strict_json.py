@@ -72,7 +72,7 @@ def test_other_floats_are_refused_with_the_caller_s_error(data):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ([], r"\"kind\" is one of \['box', 'list'\]; got \[\]"),
+        ([], r"it must be a JSON object whose \"kind\" is one of box, list; got \[\]"),
         ({"kind": "bag"}, "is one of"),
         ({"kind": ["box"]}, "is one of"),
         ({"kind": "box", "low": 1}, r"a 'box' must have the keys \['high', 'kind', 'low'\]; got \['kind', 'low'\]"),
@@ -80,7 +80,7 @@ def test_other_floats_are_refused_with_the_caller_s_error(data):
 )
 def test_objects_of_no_known_kind(data, message):
     with pytest.raises(TargetError, match=message):
-        strict_json.tagged(data, {"box": ("low", "high"), "list": ()}, TargetError)
+        strict_json.tagged(data, {"box": ("low", "high"), "list": ()}, "it", TargetError)
 
 
 def lenient_readers(source: str) -> list[int]:

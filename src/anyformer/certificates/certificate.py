@@ -143,10 +143,10 @@ def certificate_from_json(text: str) -> Certificate:
 
 def _check_words(reader: "_Reader", certificate: Certificate) -> None:
     """Sentences follow from the numbers and the kind; others would mislead whoever reads them."""
-    for name, said in (("claim", certificate.claim), ("assumptions", list(ASSUMPTIONS[certificate.kind]))):
-        if reader.field(name, type(said)) != said:
+    for name, expected in (("claim", certificate.claim), ("assumptions", list(ASSUMPTIONS[certificate.kind]))):
+        if reader.field(name, type(expected)) != expected:
             raise CertificateError(
-                f"the certificate's field {name} must say what follows from its other fields: {said!r}; it says "
+                f"the certificate's field {name} must say what follows from its other fields: {expected!r}; it says "
                 f"something else. Build the model again, or verify it with the version that wrote it."
             )
 

@@ -1,7 +1,6 @@
 """The independent checker: proved, refuted or undecided, from the weights, the target and the cells alone."""
 
 import enum
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from anyformer.arrays import Array
@@ -20,6 +19,7 @@ from anyformer.networks.network import Network
 from anyformer.targets.checks import check_target
 from anyformer.targets.enclosure_checks import check_enclosures
 from anyformer.targets.target import Target
+from anyformer.workers import Progress
 
 
 class Verdict(enum.Enum):
@@ -45,7 +45,7 @@ def verify(
     network: Network,
     certificate: Certificate,
     target: Target | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
     effort: Effort = ORDINARY,
 ) -> Verification:
     """Check a certificate against a network, deriving the bound anew.

@@ -2,9 +2,9 @@
 walked.
 
 A ReLU layer none of whose units is positive adds b_2 and nothing else. Where consecutive layers all read the same
-direction w·x, layer l is asleep for every token with floor[l] <= w·x <= ceiling[l]. `Run.next_awake` finds, for many
-tokens at once, the next layer that is not, by descending a tree of minima: no order of the thresholds is assumed. All
-of it is derived from the weights.
+direction w·x, layer l is asleep for every token with floor[l] <= w·x <= ceiling[l]. `LayerRun.next_awake` finds, for
+many tokens at once, the next layer that is not, by descending a tree of minima: no order of the thresholds is assumed.
+All of it is derived from the weights.
 
 Why a skipped layer is asleep. Let a unit have W_1 = a·w, up to rounding, and the bias b; say a > 0. Its ceiling is
 −b/a, less CAUTION·|b/a| and less 2⁻¹⁰⁶⁰/min(a, 1). The reading of w·x is at least w·x + CAUTION·Σ|wᵢxᵢ|/2, but for
@@ -45,7 +45,7 @@ class Layers(enum.Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class LayerRun:
     """Layers start..stop−1 of a stage, all reading `direction`; asleep between floor and ceiling."""
 
     start: int
@@ -122,7 +122,7 @@ class _FirstBelow:
         return np.where(node == 0, self.count, node - self.size)
 
 
-def runs(stage: FeedForwardStage) -> list[Run]:
+def runs(stage: FeedForwardStage) -> list[LayerRun]:
     """Split a ReLU stage into runs of layers that read one direction; found once for every stage."""
     if stage not in _KNOWN:
         units = _Units.of(stage)
@@ -132,7 +132,7 @@ def runs(stage: FeedForwardStage) -> list[Run]:
 
 
 # Weights never change, and proofs come back to the same stages with every chunk of cells.
-_KNOWN: WeakKeyDictionary[FeedForwardStage, list[Run]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[FeedForwardStage, list[LayerRun]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +163,7 @@ class _Units:
     def direction_changes(self) -> Booleans:
         return np.asarray((self.directions[1:] != self.directions[:-1]).any(axis=1))
 
-    def run(self, start: int, stop: int) -> Run:
+    def run(self, start: int, stop: int) -> LayerRun:
         a, threshold = self.factors[start:stop], self.thresholds[start:stop]
         size = np.where(np.isnan(a) | (a == 0), 1.0, np.abs(a))
         cautious = CAUTION * np.abs(threshold) + UNDERFLOW / np.minimum(size, 1.0)
@@ -171,7 +171,7 @@ class _Units:
         floor = np.where(a < 0, threshold + cautious, -np.inf)
         ceilings = np.where(self.is_always_awake[start:stop], -np.inf, ceiling.min(axis=1))
         trees = _FirstBelow(ceilings), _FirstBelow(-floor.max(axis=1))
-        return Run(start, stop, self.directions[start], *trees, MOST_TAME / max(1.0, self.gains[start:stop].max()))
+        return LayerRun(start, stop, self.directions[start], *trees, MOST_TAME / max(1.0, self.gains[start:stop].max()))
 
 
 def wild_layers(stage: FeedForwardStage) -> Booleans:

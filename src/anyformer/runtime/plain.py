@@ -1,15 +1,12 @@
 """Feed-forward stages in NumPy: what runs where Numba is not installed. Slow, and equal to the last bit."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from anyformer.arrays import Array, Integers
 from anyformer.networks.fused import fused
 from anyformer.networks.layers import FeedForwardStage
-from anyformer.networks.runs import Run, runs
-
-Step = Callable[[Array, int], None]
+from anyformer.networks.runs import LayerRun, runs
+from anyformer.runtime.state import Step
 
 
 def multiple_of_tokens(width: int) -> int:
@@ -38,7 +35,7 @@ def feed_awake(stage: FeedForwardStage) -> Step:
     return step
 
 
-def _walk(stage: FeedForwardStage, run: Run, state: Array) -> None:
+def _walk(stage: FeedForwardStage, run: LayerRun, state: Array) -> None:
     tokens = np.arange(state.shape[1])
     layer = np.full(len(tokens), run.start)
     while len(tokens):

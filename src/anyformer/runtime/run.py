@@ -6,7 +6,6 @@ only change the time it takes.
 
 import enum
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -22,7 +21,7 @@ from anyformer.networks.layers import AttentionStage
 from anyformer.networks.network import Network
 from anyformer.networks.runs import Layers
 from anyformer.runtime.attention import attend
-from anyformer.runtime.state import empty_state
+from anyformer.runtime.state import Step, empty_state
 
 # Tokens a block has at most: two cores' worth of cache, and enough to keep the vector units busy.
 BLOCK_TOKENS = 1 << 12
@@ -35,10 +34,6 @@ class Engine(enum.Enum):
 
     COMPILED = "compiled by Numba for this width"
     NUMPY = "plain NumPy"
-
-
-# Changes the state (width, tokens) of a block in place, as one stage does.
-Step = Callable[[Array, int], None]
 
 
 def run(

@@ -1,8 +1,8 @@
 """Floats in JSON without a rounding, as `float.hex()` strings; objects that say by "kind" which fields they have."""
 
 import reprlib
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 Nested: TypeAlias = "float | Sequence[Nested]"
 NestedHex: TypeAlias = "str | list[NestedHex]"
@@ -48,15 +48,19 @@ def float_from_hex(data: object, error: type[Exception] = ValueError) -> float:
 
 
 def tagged(
-    data: object, fields: Mapping[str, tuple[str, ...]], error: type[Exception] = ValueError
-) -> Mapping[str, object]:
-    """`data` as a mapping whose "kind" is a key of `fields` and whose other keys are exactly that kind's."""
+    data: object, fields: Mapping[str, Iterable[str]], what: str, error: type[Exception] = ValueError
+) -> Mapping[str, Any]:
+    """`data` as a mapping whose "kind" is a key of `fields` and whose other keys are exactly that kind's.
+
+    Raises the given error, which says so of `what`.
+    """
     kind = data.get("kind") if isinstance(data, Mapping) else None
     if not isinstance(data, Mapping) or not isinstance(kind, str) or kind not in fields:
         raise error(
-            f'must be a JSON object whose "kind" is one of {sorted(fields)}; got {reprlib.repr(data)}. Mend the JSON.'
+            f'{what} must be a JSON object whose "kind" is one of {", ".join(fields)}; got {reprlib.repr(data)}.'
+            " Mend the JSON."
         )
-    expected = {"kind", *fields[kind]}
+    expected, got = {"kind", *fields[kind]}, sorted(map(str, data))
     if set(data) != expected:
-        raise error(f"a {kind!r} must have the keys {sorted(expected)}; got {sorted(map(str, data))}. Mend the JSON.")
+        raise error(f"a {kind!r} must have the keys {sorted(expected)}; got {reprlib.repr(got)}. Mend the JSON.")
     return data

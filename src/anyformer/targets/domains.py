@@ -97,7 +97,7 @@ def domain_from_json(data: object) -> Domain:
     CompactSupport(low=(0.0, 0.5), high=1.0)
     """
     kinds: dict[str, type[Domain]] = {Box.kind(): Box, CompactSupport.kind(): CompactSupport}
-    fields = tagged(data, dict.fromkeys(kinds, ("low", "high")), TargetError)
+    fields = tagged(data, dict.fromkeys(kinds, ("low", "high")), "a domain", TargetError)
     # The constructor checks what the casts claim.
     low, high = cast(Bound, from_hex(fields["low"], TargetError)), cast(Bound, from_hex(fields["high"], TargetError))
     return kinds[cast(str, fields["kind"])](low=low, high=high)

@@ -155,7 +155,8 @@ def modulus_from_json(data: object) -> Modulus:
     >>> modulus_from_json(Tightest((Lipschitz(0.1), Lipschitz(3.0))).to_json())
     Tightest(moduli=(Lipschitz(constant=0.1), Lipschitz(constant=3.0)))
     """
-    fields = tagged(data, {"lipschitz": ("constant",), "entrywise": ("bounds",), "tightest": ("moduli",)}, TargetError)
+    kinds = {"lipschitz": ("constant",), "entrywise": ("bounds",), "tightest": ("moduli",)}
+    fields = tagged(data, kinds, "a modulus", TargetError)
     if fields["kind"] == "lipschitz":
         # The constructors check what the casts claim.
         return Lipschitz(cast(float, from_hex(fields["constant"], TargetError)))

@@ -15,6 +15,7 @@ from anyformer.patterns.families.combinators import Causal, Intersection, Multih
 from anyformer.patterns.families.family import PatternFamily
 from anyformer.patterns.neighbours import Neighbours
 from anyformer.patterns.pattern import SparsityPattern
+from anyformer.strict_json import tagged
 
 EXPLICIT: Final = "explicit"
 KINDS: Final[Mapping[str, type[PatternFamily]]] = {
@@ -52,17 +53,9 @@ def from_json(data: object) -> PatternFamily | SparsityPattern:
     known = {EXPLICIT: {"layers"}} | {
         kind: {field.name for field in dataclasses.fields(cast(Any, family))} for kind, family in KINDS.items()
     }
-    kind = data.get("kind") if isinstance(data, Mapping) else None
-    if not isinstance(data, Mapping) or not isinstance(kind, str) or kind not in known:
-        raise PatternError(
-            f'a pattern must be an object whose "kind" is one of {", ".join(known)}; got {reprlib.repr(data)}.'
-        )
-    fields = {key: value for key, value in data.items() if key != "kind"}
-    if set(fields) != known[kind]:
-        raise PatternError(
-            f"a {kind!r} must have the keys {sorted(known[kind])}; got {reprlib.repr(sorted(map(str, fields)))}."
-            " Mend the JSON."
-        )
+    described = tagged(data, known, "a pattern", PatternError)
+    kind = described["kind"]
+    fields = {key: value for key, value in described.items() if key != "kind"}
     if kind == EXPLICIT:
         return _explicit(fields["layers"])
     try:

@@ -11,7 +11,7 @@ import numpy as np
 from anyformer.arrays import Integers
 from anyformer.patterns.arrangement import Arrangement, arranged, as_arrangement
 from anyformer.patterns.families.family import PatternFamily, in_order
-from anyformer.patterns.families.windows import classes, window
+from anyformer.patterns.families.windows import classes, sliding_window
 from anyformer.patterns.neighbours import from_pairs, united
 from anyformer.patterns.pattern import SparsityPattern, single
 from anyformer.patterns.sizes import about_root, length, require_room, whole_number
@@ -37,7 +37,7 @@ class Strided(PatternFamily):
         """The pattern of sequences of this length."""
         tokens = length(tokens)
         stride = self.stride or about_root(tokens)
-        parts = [single(window(tokens, stride)), single(classes(np.arange(tokens) % stride))]
+        parts = [single(sliding_window(tokens, stride)), single(classes(np.arange(tokens) % stride))]
         return arranged(self.arrangement, parts)
 
     def path(self, tokens: int) -> Integers:
@@ -68,7 +68,7 @@ class Fixed(PatternFamily):
         ends = np.append(every[block - 1 : -1 : block], tokens - 1)
         require_room(tokens * len(ends))
         summaries = from_pairs(tokens, np.repeat(every, len(ends)), np.tile(ends, tokens))
-        parts = [single(classes(every // block)), single(united([summaries, window(tokens, 0)]))]
+        parts = [single(classes(every // block)), single(united([summaries, sliding_window(tokens, 0)]))]
         return arranged(self.arrangement, parts)
 
     def path(self, tokens: int) -> Integers:

@@ -8,7 +8,7 @@ import numpy as np
 from anyformer.arrays import Integers
 from anyformer.patterns.families.family import PatternFamily, in_order
 from anyformer.patterns.families.random_keys import random_keys
-from anyformer.patterns.families.windows import ring, window
+from anyformer.patterns.families.windows import ring, sliding_window
 from anyformer.patterns.neighbours import Neighbours, from_pairs, united
 from anyformer.patterns.pattern import SparsityPattern, single
 from anyformer.patterns.sizes import length, require_room, whole_number
@@ -68,7 +68,7 @@ class Longformer(PatternFamily):
     def at(self, tokens: int) -> SparsityPattern:
         """The pattern of sequences of this length."""
         tokens = length(tokens)
-        return single(united([window(tokens, self.half_width), relays(tokens, self.global_tokens)]))
+        return single(united([sliding_window(tokens, self.half_width), relays(tokens, self.global_tokens)]))
 
     def path(self, tokens: int) -> Integers | None:
         """The tokens in order, along the window if it has any width."""
@@ -94,7 +94,7 @@ class BigBird(PatternFamily):
     def at(self, tokens: int) -> SparsityPattern:
         """The pattern of sequences of this length."""
         tokens = length(tokens)
-        local, far = window(tokens, self.half_width), relays(tokens, self.global_tokens)
+        local, far = sliding_window(tokens, self.half_width), relays(tokens, self.global_tokens)
         return single(united([local, far, random_keys(tokens, self.random_keys, self.seed)]))
 
     def path(self, tokens: int) -> Integers | None:

@@ -12,7 +12,7 @@ from anyformer.patterns.pattern import SparsityPattern, single
 from anyformer.patterns.sizes import about_root, length, require_room, whole_number
 
 
-def window(tokens: int, half_width: int, dilation: int = 1) -> Neighbours:
+def sliding_window(tokens: int, half_width: int, dilation: int = 1) -> Neighbours:
     """Token k sees k + i·dilation for |i| ≤ half_width, as far as these are tokens."""
     farthest = min(half_width, (tokens - 1) // dilation)  # what is farther is no token, however wide the window
     reach = np.arange(-farthest, farthest + 1) * min(dilation, tokens)
@@ -60,7 +60,7 @@ class SlidingWindow(PatternFamily):
 
     def at(self, tokens: int) -> SparsityPattern:
         """The pattern of sequences of this length."""
-        return single(window(length(tokens), self.half_width))
+        return single(sliding_window(length(tokens), self.half_width))
 
     def path(self, tokens: int) -> Integers | None:
         """The tokens in order, along the window if it has any width."""
@@ -84,7 +84,7 @@ class DilatedWindow(PatternFamily):
 
     def at(self, tokens: int) -> SparsityPattern:
         """The pattern of sequences of this length."""
-        return single(window(length(tokens), self.half_width, self.dilation))
+        return single(sliding_window(length(tokens), self.half_width, self.dilation))
 
 
 @final

@@ -137,5 +137,5 @@ def _judged(model: nn.Module, batch: Mapping[str, Tensor]) -> dict[str, float]:
     sums = {"loss": float(cross_entropy(scores.float(), wanted, reduction="sum")), **right}
     if follows is None:
         return sums
-    said = model.cls.seq_relationship(outputs.pooler_output).argmax(dim=1)
-    return {**sums, "follows": float((said == follows).sum()), "rows": float(len(follows))}
+    predicted = model.cls.seq_relationship(outputs.pooler_output).argmax(dim=1)
+    return {**sums, "follows": float((predicted == follows).sum()), "rows": float(len(follows))}

@@ -7,9 +7,9 @@ from itertools import islice
 import pytest
 
 from anyformer.errors import TrainingError
-from anyformer.training.data.synthetic.dependencies import agreement, dependencies
 from anyformer.training.data.synthetic.language import SyntheticLanguage
 from anyformer.training.data.synthetic.lexicon import ARTICLES, CALLED, KINDS, NAMED, PRONOUNS, lexicon
+from tests.training.data.synthetic.dependencies import agreement, dependencies
 
 SENTENCES = list(SyntheticLanguage(sentences=3000).lines())
 ASKING = [sentence for sentence in SENTENCES if CALLED in sentence.split()]
