@@ -122,7 +122,7 @@ def test_a_target_is_named_as_the_catalogue_names_it():
     assert declared.target().name == "mean-scale"
     with pytest.raises(CertificateError, match="as the catalogue does; got 'mean_scale'"):
         replace(declared, name="mean_scale").target()
-    with pytest.raises(CertificateError, match="does not exist: .* got 'mean-scal'. Did you mean 'mean-scale'"):
+    with pytest.raises(CertificateError, match=r"does not exist: .* got 'mean-scal'. Did you mean 'mean-scale'"):
         replace(declared, name="mean-scal").target()
 
 
