@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
+from anyformer.arrays import Array
 from anyformer.networks import BlockShape, FeedForwardStage, Network
-from anyformer.networks.activations import Array
 
 HIDDEN = 4
 TOKENS_A_SEQUENCE = 2

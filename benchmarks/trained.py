@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from anyformer.networks.activations import Array
+from anyformer.arrays import Array
 from anyformer.targets import Target
 from anyformer.targets.target import Symmetry
 from benchmarks.interleave import timed

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from anyformer import targets
+from anyformer.arrays import Array
 from anyformer.certificates.bound import derive_bound
 from anyformer.certificates.enclosures import Enclosure
 from anyformer.certificates.propagate import propagate
 from anyformer.construction.assemble import Construction, build
 from anyformer.networks import FeedForwardStage, Network, evaluate
-from anyformer.networks.activations import Array
 from anyformer.networks.layers import Stage, weights
 from anyformer.runtime import Engine, Layers, run
 from benchmarks.interleave import Program, interleave, ratio, timed

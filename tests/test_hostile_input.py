@@ -429,7 +429,7 @@ def test_a_model_that_no_memory_holds(training, sizes):
 
 
 def test_options_of_thousands_of_digits(training):
-    with pytest.raises(AnyformerError, match="at most 18 digits"):
+    with pytest.raises(AnyformerError, match="seed must be a whole number; got '999"):
         training.open_corpus("synthetic:seed=" + "9" * 5000)
 
 

@@ -1,6 +1,9 @@
 """The house keeps its order: folders import downwards only, the core stays light, and these tests can fail."""
 
 import ast
+import builtins
+import doctest
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -8,17 +11,21 @@ from pathlib import Path
 import pytest
 
 import anyformer as af
+from anyformer import errors
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "anyformer"
 SPINE = [
     "errors",
     "extras",
-    "replacing",
+    "arrays",
+    "atomic",
     "rebuilding",
     "pictures",
     "whole_numbers",
     "strict_json",
+    "settings",
+    "catalogues",
     "workers",
     "intervals",
     "patterns",
@@ -61,6 +68,10 @@ HEAVY = (
     "pandas",
     "matplotlib",
 )
+
+
+def is_exception(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, BaseException)
 
 
 def imported_parts(source: str, package: str = "anyformer") -> set[str]:
@@ -120,6 +131,30 @@ def test_the_checker_shares_no_code_with_the_builder():
         assert "construction" not in imported_parts(path.read_text())
 
 
+ERRORS = {name for name, value in {**vars(builtins), **vars(errors)}.items() if is_exception(value)}
+# These record themselves in the run that they end, which a leaf cannot know.
+ERRORS_ELSEWHERE = {"IntervalError", "UnknownAttributeError"}
+
+
+def public_errors(source: str) -> set[str]:
+    """The exceptions that a source file defines for others to catch."""
+    classes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)]
+    known = ERRORS | ERRORS_ELSEWHERE
+    found = {node.name for node in classes if {ast.unparse(base).split(".")[-1] for base in node.bases} & known}
+    return {name for name in found if not name.startswith("_")}
+
+
+def test_every_error_is_in_one_file():
+    for path in PACKAGE.rglob("*.py"):
+        if path != PACKAGE / "errors.py":
+            assert public_errors(path.read_text()) <= ERRORS_ELSEWHERE, path
+
+
+def test_the_test_of_errors_can_fail():
+    assert public_errors("import errors\nclass A(errors.TargetError): ...\nclass B(Exception): ...") == {"A", "B"}
+    assert public_errors("class C(dict): ...\nclass _D(ValueError): ...") == set()
+
+
 def loaded_after(statement: str) -> set[str]:
     script = f"import sys; {statement}; print('\\n'.join(sys.modules))"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -137,6 +172,11 @@ def test_the_lightness_test_can_fail():
 def test_every_public_name_exists_and_is_documented():
     for name in af.__all__:
         assert getattr(af, name).__doc__, name
+
+
+@pytest.mark.parametrize("name", [*SPINE[: SPINE.index("intervals")], "strict_json.floats", "strict_json.reading"])
+def test_the_examples_of_the_smallest_modules_run(name):
+    assert doctest.testmod(importlib.import_module(f"anyformer.{name}")).failed == 0
 
 
 def test_the_readme_is_short_and_its_python_runs(tmp_path, monkeypatch):

@@ -1,11 +1,13 @@
 """JSON from anybody says everything once, in finite numbers, and not too deep; and all of the package reads it so."""
 
 import ast
+import json
 from pathlib import Path
 
 import pytest
 
 from anyformer import strict_json
+from anyformer.errors import TargetError
 
 PACKAGE = Path(__file__).parents[1] / "src" / "anyformer"
 
@@ -50,6 +52,37 @@ def test_files(tmp_path):
         strict_json.read(file)
 
 
+def test_floats_come_back_with_every_bit():
+    value = ((0.1, -0.0), (5e-324,), 1.7976931348623157e308)
+    assert repr(strict_json.from_hex(strict_json.loads(json.dumps(strict_json.to_hex(value))))) == repr(value)
+
+
+@pytest.mark.parametrize("value", [1, "0.5", None, (0.5, "x")])
+def test_only_floats_are_written_as_floats(value):
+    with pytest.raises(TypeError, match="a float or a sequence of floats must be written"):
+        strict_json.to_hex(value)
+
+
+@pytest.mark.parametrize("data", [0.5, "x", "0x1p9999", None, ["0x1p0", 2]])
+def test_other_floats_are_refused_with_the_caller_s_error(data):
+    with pytest.raises(TargetError, match="a float must be written as"):
+        strict_json.from_hex(data, TargetError)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([], r"it must be a JSON object whose \"kind\" is one of box, list; got \[\]"),
+        ({"kind": "bag"}, "is one of"),
+        ({"kind": ["box"]}, "is one of"),
+        ({"kind": "box", "low": 1}, r"a 'box' must have the keys \['high', 'kind', 'low'\]; got \['kind', 'low'\]"),
+    ],
+)
+def test_objects_of_no_known_kind(data, message):
+    with pytest.raises(TargetError, match=message):
+        strict_json.tagged(data, {"box": ("low", "high"), "list": ()}, "it", TargetError)
+
+
 def lenient_readers(source: str) -> list[int]:
     """The lines that read JSON by Python's own reader."""
     return [
@@ -64,7 +97,7 @@ def lenient_readers(source: str) -> list[int]:
 
 def test_everybody_reads_json_strictly():
     for path in PACKAGE.rglob("*.py"):
-        if path.name != "strict_json.py":
+        if path.parent.name != "strict_json":
             assert not lenient_readers(path.read_text()), path
 
 

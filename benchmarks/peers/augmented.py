@@ -5,8 +5,8 @@ With a coordinate and a hidden unit that are always 1, a layer is x + W_2·ReLU(
 
 import numpy as np
 
+from anyformer.arrays import Array
 from anyformer.networks import FeedForwardStage
-from anyformer.networks.activations import Array
 
 
 def augmented_weights(stage: FeedForwardStage) -> tuple[Array, Array]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from anyformer.networks.activations import Array
+from anyformer.arrays import Array
 from benchmarks.cases import Case
 from benchmarks.interleave import Program, best_of
 from benchmarks.peers import jax_scan, onnx_runtime, torch_compiled, torch_eager

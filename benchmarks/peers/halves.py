@@ -4,7 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from anyformer.networks.activations import Array
+from anyformer.arrays import Array
 from benchmarks.machine import THREADS
 
 

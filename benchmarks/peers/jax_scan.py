@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from anyformer.networks.activations import Array
+from anyformer.arrays import Array
 from benchmarks.cases import Case
 from benchmarks.interleave import Program
 from benchmarks.peers.halves import on_threads, split

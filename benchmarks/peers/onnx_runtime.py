@@ -7,7 +7,7 @@ import numpy as np
 import onnxruntime
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from anyformer.networks.activations import Array
+from anyformer.arrays import Array
 from benchmarks.cases import Case
 from benchmarks.interleave import Program
 from benchmarks.machine import THREADS

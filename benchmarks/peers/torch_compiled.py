@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from anyformer.networks.activations import Array
+from anyformer.arrays import Array
 from benchmarks.cases import HIDDEN, Case
 from benchmarks.interleave import Program
 from benchmarks.machine import THREADS

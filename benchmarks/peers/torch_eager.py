@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from anyformer.networks.activations import Array
+from anyformer.arrays import Array
 from benchmarks.cases import Case
 from benchmarks.interleave import Program
 from benchmarks.machine import THREADS

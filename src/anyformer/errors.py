@@ -1,7 +1,10 @@
-"""Every exception of the package; a leaf that imports nothing.
+"""Every exception of the package; a leaf that imports nothing of it.
 
-Messages say what must hold, what was got, and what to do.
+Messages say what must hold, what was got, and what to do. Only the errors of intervals are in their own folder: each
+records itself in the run that it ends, so that a function that catches it gets no enclosure (`intervals/errors.py`).
 """
+
+import math
 
 
 class AnyformerError(Exception):
@@ -43,6 +46,21 @@ class ToleranceMissed(CertificateError):
     """A network that was built, but whose proof does not reach the tolerance."""
 
 
+class NotShown(CertificateError):
+    """Something that every proof rests on could not be shown: the verdict is undecided."""
+
+
+class TooMuch(NotShown):
+    """A proof that would cost more than it may. It was not started."""
+
+    def __init__(self, what: str, needed: float, allowed: float) -> None:
+        super().__init__(what, needed, allowed)
+        self.what, self.needed, self.allowed = what, needed, allowed
+
+    def __str__(self) -> str:
+        return f"the proof needs {_about(self.needed)} {self.what}, and {_about(self.allowed)} are allowed"
+
+
 class ModelFileError(AnyformerError):
     """A model folder that is incomplete, inconsistent or damaged."""
 
@@ -57,6 +75,18 @@ class WorkerError(AnyformerError):
 
 class TrainingError(AnyformerError):
     """A corpus, recipe, checkpoint or label that cannot be trained with."""
+
+
+class RunInUse(TrainingError):
+    """A training run that another process works on."""
+
+
+class Interrupted(AnyformerError):
+    """A training run that was stopped by its user."""
+
+
+class UsageError(AnyformerError):
+    """Options that do not go together, or input that cannot be read."""
 
 
 class MissingPackageError(AnyformerError, ImportError):
@@ -81,3 +111,7 @@ def raised(error: BaseException) -> str:
     """
     name, said = type(error).__name__, words_of(error)
     return name if said == name else f"{name}: {said}"
+
+
+def _about(count: float) -> str:
+    return f"{count:,}" if count < 10**12 else f"about 2^{math.log2(count):.0f}"

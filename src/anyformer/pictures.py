@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from anyformer.atomic import atomic_file
 from anyformer.extras import require
-from anyformer.replacing import replacing
 
 SUFFIXES = (".svg", ".png", ".pdf")
 
@@ -20,6 +20,6 @@ def require_matplotlib(module: str = "matplotlib.figure") -> Any:
 
 def save_picture(figure: Any, place: Path, dots_per_inch: int) -> Path:
     """Write a Matplotlib figure to a file whose suffix says the format; what was there is replaced at once."""
-    with replacing(place) as file:
+    with atomic_file(place) as file:
         figure.savefig(file, format=place.suffix.lower()[1:], dpi=dots_per_inch)
     return place

@@ -24,6 +24,8 @@ from anyformer.extras import require
 Shared = TypeVar("Shared")
 Part = TypeVar("Part")
 Result = TypeVar("Result")
+Progress = Callable[[int, int], None]
+"""Is told (done, of) while a job is under way."""
 
 # How often workers may die in a row without a single part getting done.
 PATIENCE = 3
@@ -203,7 +205,7 @@ def _do(name: str, job: bytes, part: Any) -> Any:
     return function(shared, part)
 
 
-def counted(results: Iterator[Result], total: int, progress: Callable[[int, int], None] | None) -> Iterator[Result]:
+def counted(results: Iterator[Result], total: int, progress: Progress | None) -> Iterator[Result]:
     """The same results; `progress` is told (done, of) after each."""
     for done, result in enumerate(results, start=1):
         if progress is not None:

@@ -115,3 +115,17 @@ def test_sentences_that_mislead_are_refused(averaged_models, change, message):
     certificate_from_json(json.dumps(data))
     with pytest.raises(CertificateError, match=message):
         certificate_from_json(json.dumps({**data, **change}))
+
+
+def test_a_target_is_named_as_the_catalogue_names_it():
+    declared = Declaration.of(af.targets.mean_scale(tokens=2))
+    assert declared.target().name == "mean-scale"
+    with pytest.raises(CertificateError, match="as the catalogue does; got 'mean_scale'"):
+        replace(declared, name="mean_scale").target()
+    with pytest.raises(CertificateError, match=r"does not exist: .* got 'mean-scal'. Did you mean 'mean-scale'"):
+        replace(declared, name="mean-scal").target()
+
+
+def test_a_function_of_the_user_s_is_not_taken_for_one_of_the_catalogue():
+    mine = replace(af.targets.mean_scale(tokens=2), name="mean_scale")
+    assert not Declaration.of(mine).is_ready_made

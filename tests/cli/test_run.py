@@ -82,7 +82,7 @@ def test_other_real_numbers_are_accepted(place, call, folders):
 def test_an_existing_output_is_replaced_and_survives_a_failure(place, call, folders, monkeypatch):
     np.save("in.npy", INPUTS)
     (place / "out.csv").write_text("old")
-    monkeypatch.setattr("anyformer.replacing.os.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "disk full")))
+    monkeypatch.setattr("anyformer.atomic.os.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "disk full")))
     outcome = call("run", folders["mean-scale"], "in.npy", "-o", "out.csv")
     assert outcome.code == 2
     assert outcome.err == "error: the file system refused: disk full\n"
@@ -128,9 +128,9 @@ def test_bytes_that_are_no_text(place, refused, folders):
 @pytest.mark.parametrize(
     ("array", "message"),
     [
-        (np.zeros((3, 2)), "must have shape (batch, tokens, width) = (batch, 2, 1), batch at least 1; got (3, 2)"),
+        (np.zeros((3, 2)), "must have shape (batch, tokens, width) = (batch, 2, 1); got (3, 2)"),
         (np.zeros((3, 1, 2)), "got (3, 1, 2)"),
-        (np.zeros((0, 2, 1)), "got (0, 2, 1)"),
+        (np.zeros((0, 2, 1)), "must hold at least one sequence; its shape is (0, 2, 1)"),
         (np.zeros((1, 2, 1), dtype=complex), "must hold one array of real numbers; got complex128"),
         (np.array([[["a"], ["b"]]]), "must hold one array of real numbers; got <U1"),
     ],
@@ -156,8 +156,8 @@ def test_arrays_that_cannot_be_read(place, refused, folders):
 
 def test_numbers_that_are_none(place, refused, folders):
     np.save("in.npy", np.where(INPUTS == 0.25, np.nan, INPUTS))
-    message = refused("run", folders["mean-scale"], "in.npy", kind="NetworkError")
-    assert "sequences must be finite; batch element 1" in message
+    message = refused("run", folders["mean-scale"], "in.npy")
+    assert "'in.npy' must be finite; batch element 1 is [[" in message
 
 
 def test_files_that_are_not_there_or_of_another_kind(place, refused, folders):

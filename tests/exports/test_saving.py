@@ -11,8 +11,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from anyformer import atomic
 from anyformer.errors import ModelFileError
-from anyformer.exports import directories, load_folder, placing, save_folder
+from anyformer.exports import load_folder, placing, save_folder
 from anyformer.networks import BlockShape, FeedForwardStage, Network
 from anyformer.networks.digest import digest
 
@@ -73,7 +74,7 @@ def test_a_certificate_that_is_not_plain_data(models, refuses, tmp_path, value):
 
 def test_a_certificate_that_is_not_complete(models, refuses, tmp_path):
     model = replace(models[0], certificate=replace(models[0].certificate, terms={"cells": 1}))
-    refuses("the certificate must have all its terms, as floats; got AttributeError", tmp_path / "model", model=model)
+    refuses("the certificate must have all its terms, as floats; got TypeError", tmp_path / "model", model=model)
 
 
 def test_a_list_of_tensors_that_could_not_be_read(models, refuses, tmp_path, monkeypatch):
@@ -192,7 +193,7 @@ def test_leftovers_that_are_somebody_elses_are_left_alone(models, saved, tmp_pat
 def test_what_another_process_is_writing_is_left_alone(models, saved, tmp_path):
     live = tmp_path / ".model.partial-live"
     live.mkdir()
-    with directories.held(live, wait=False):
+    with atomic.held(live, wait=False):
         save_folder(saved, models[0].network, models[0].certificate, overwrite=True)
         assert live.exists()
     save_folder(saved, models[0].network, models[0].certificate, overwrite=True)
@@ -273,7 +274,7 @@ def test_a_disk_that_cannot_sync_directories_will_do(models, tmp_path, monkeypat
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
         sync(descriptor)
 
-    monkeypatch.setattr(directories.os, "fsync", only_files)
+    monkeypatch.setattr(atomic.os, "fsync", only_files)
     save_folder(tmp_path / "model", models[0].network, models[0].certificate)
     assert digest(load_folder(tmp_path / "model")[0]) == digest(models[0].network)
 
@@ -338,7 +339,7 @@ def test_the_old_model_is_put_back(refuses, saved, monkeypatch):
 
 def test_exchange_says_when_it_cannot(tmp_path, monkeypatch):
     (tmp_path / "one").mkdir()
-    assert directories.exchange(tmp_path / "one", tmp_path / "two") is False
+    assert atomic.exchange(tmp_path / "one", tmp_path / "two") is False
     assert (tmp_path / "one").exists()
-    monkeypatch.setattr(directories.ctypes, "CDLL", lambda _: object())
-    assert directories.exchange(tmp_path / "one", tmp_path) is False
+    monkeypatch.setattr(atomic.ctypes, "CDLL", lambda _: object())
+    assert atomic.exchange(tmp_path / "one", tmp_path) is False

@@ -25,7 +25,8 @@ def test_hybrids_have_convolutions_below():
     [
         ({"kind": "fourier"}, "one of attention, average, bilinear, convolution, plain-convolution; got 'fourier'"),
         ({"heads": 2}, "got None"),
-        ({"kind": "average", "heads": 2}, "own sizes"),
+        ({"kind": "average", "heads": 2}, "the mixer 'average' must get no parameters; got 'heads'"),
+        ({"kind": "attention", "name": "x", "self": 1}, "no parameters but heads; got 'name'"),
         ({"kind": "attention", "heads": 0}, "heads must be a whole number from 1; got 0"),
         ({"kind": "convolution", "kernel": 2.5}, "kernel must be a whole number"),
         ({"kind": "bilinear", "max_length": True}, "max_length must be a whole number"),

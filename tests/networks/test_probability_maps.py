@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anyformer.errors import NetworkError
-from anyformer.networks import Entmax, Hardmax, Softmax, Sparsemax, check_probability_map
+from anyformer.networks import Entmax, Hardmax, Softmax, Sparsemax, check_probability_map, probability_map
 
 MAPS = [Softmax(), Hardmax(), Sparsemax(), Entmax(1.1), Entmax(1.5), Entmax(2.0), Entmax(3.5)]
 
@@ -124,3 +124,26 @@ def test_weights_add_up_to_one_within_the_margin_of_the_checker(rho, seed, keys)
     # The exact sum of the float64 weights: math.fsum is correctly rounded.
     off = max(abs(math.fsum(weights) - 1) for weights in rho(scores))
     assert off <= (keys + 1) * 2.0**-53
+
+
+def test_maps_by_name():
+    assert probability_map("entmax") == Entmax(1.5)
+    assert probability_map("entmax:1.2") == probability_map("entmax: alpha = 1.2") == Entmax(1.2)
+    assert [probability_map(name) for name in ("softmax", "sparsemax")] == [Softmax(), Sparsemax()]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sofmax", "a probability map must be one of softmax, sparsemax, entmax; got 'sofmax'. Did you mean 'softmax'"),
+        ("hardmax", "must be one of softmax, sparsemax, entmax; got 'hardmax'"),
+        ("softmax:2", "must read key=value"),
+        ("softmax:sharpness=2", "the probability map 'softmax' must get no parameters; got 'sharpness'"),
+        ("entmax:x", "alpha must be above 1, .* got 'x'"),
+        ("entmax:true", "alpha must be above 1, .* got True"),
+        ("entmax:alpha=1", "alpha must be above 1, .* got 1"),
+    ],
+)
+def test_maps_that_there_are_not(text, message):
+    with pytest.raises(NetworkError, match=message):
+        probability_map(text)

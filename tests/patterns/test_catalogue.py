@@ -169,6 +169,7 @@ def test_names_and_options():
     assert len(CATALOGUE) >= 16
     assert parse("causal-strided: stride=4, arrangement=union") == Causal(Strided(4, Arrangement.UNION))
     assert parse("ring") == named("ring")
+    assert parse("sliding_window:3") == named("sliding-window", half_width=3)
     assert parse("random:density=0.5,seed=2") == named("random", density=0.5, seed=2)
     assert set(descriptions()) == set(CATALOGUE)
     assert all(descriptions().values())
@@ -178,9 +179,10 @@ def test_names_and_options():
     ("text", "message"),
     [
         ("slidingwindow", "Did you mean 'sliding-window'"),
-        ("ring:half_width=2", "must get no options; got 'half_width'"),
-        ("sliding-window:width=2", "no options but half_width; got 'width'"),
-        ("strided:4", "must read name=value"),
+        ("ring:half_width=2", "the pattern 'ring' must get no parameters; got 'half_width'. Leave it out"),
+        ("sliding-window:width=2", "no parameters but half_width; got 'width'. Did you mean 'half_width'"),
+        ("strided:4", "must read key=value, .* got '4'. Example: strided:stride="),
+        ("strided:stride=2,stride=3", "given once each; got 'stride' twice"),
         ("strided:stride=0", "stride must be at least 1; got 0"),
         ("strided:stride=x", "stride must be a whole number; got 'x'"),
         ("strided:arrangement=both", "arrangement must be one of union, sequential, multihead; got 'both'"),

@@ -86,7 +86,7 @@ def test_json_holds_hexadecimal_floats():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (["box"], r"\"kind\" is one of \['box', 'compact-support'\]"),
+        (["box"], r"\"kind\" is one of box, compact-support"),
         ({"kind": "ball", "low": "0x0p0", "high": "0x1p0"}, "got .*ball"),
         ({"kind": "box", "low": "0x0p0"}, r"'box' must have the keys \['high', 'kind', 'low'\]; got \['kind', 'low'\]"),
         ({"kind": "box", "low": 0.0, "high": "0x1p0"}, r"float.hex\(\) writes it.*got 0.0"),

@@ -204,7 +204,7 @@ def test_every_constructor_refuses_faulty_sizes(name, tokens, width):
     ("name", "given", "message"),
     [
         ("softmax", {"degree": 2}, "'softmax' must get no parameters but sharpness; got 'degree'"),
-        ("sort", {"window": 3}, "'sort' must get no parameters but tokens and width; got 'window'"),
+        ("sort", {"window": 3}, "'sort' must get no parameters; got 'window'"),
         ("softmax", {"sharpness": 0.0}, "sharpness must be finite and above 0; got 0.0"),
         ("softmax", {"sharpness": math.inf}, "sharpness must be finite"),
         ("power-sums", {"degree": 0}, "degree must be at least 1; got 0"),

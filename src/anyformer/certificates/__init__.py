@@ -8,8 +8,8 @@ from anyformer.certificates.claim import Claim
 from anyformer.certificates.contextual_map import ContextualMapReport, check_contextual_map
 from anyformer.certificates.effort import Effort
 from anyformer.certificates.evidence import Evidence
-from anyformer.certificates.gate import NotShown
 from anyformer.certificates.measured import MeasuredError, measure_error
+from anyformer.errors import NotShown
 
 __all__ = [
     "Certificate",

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
-from numpy.typing import NDArray
 
+from anyformer.arrays import Array, Booleans, Integers
 from anyformer.certificates.enclosures import ULP, Enclosure, up, up_times
 from anyformer.errors import CertificateError
-from anyformer.networks.activations import Array
 from anyformer.targets.domains import Domain
 from anyformer.targets.target import Target
 
@@ -42,7 +41,7 @@ class Grid:
         return tuple(len(low) for low in self.lows)
 
     @property
-    def columns(self) -> NDArray[np.int64]:
+    def columns(self) -> Integers:
         """All choices of intervals for one token, shape (M, width), the last coordinate running fastest."""
         numbers = np.arange(math.prod(self.cells_per_axis))
         return np.stack(np.unravel_index(numbers, self.cells_per_axis), axis=1).astype(np.int64)
@@ -53,7 +52,7 @@ class Grid:
         bounds = zip(self.lows, self.highs, domain.lows(width), domain.highs(width), strict=True)
         return all(low[0] >= least and high[-1] <= most for low, high, least, most in bounds)
 
-    def boxes(self, choice: NDArray[np.int64]) -> Enclosure:
+    def boxes(self, choice: Integers) -> Enclosure:
         """The cells of the given intervals; choice has shape (batch, tokens, width)."""
         rows = range(len(self.lows))
         low = np.stack([self.lows[row][choice[..., row]] for row in rows], axis=-1)
@@ -65,10 +64,10 @@ class Grid:
 class CellBatch:
     """Some cells, by the column of every token and by its intervals, and how many cells each stands for."""
 
-    codes: NDArray[np.int64]
-    choice: NDArray[np.int64]
+    codes: Integers
+    choice: Integers
     multiplicity: Array
-    coinciding: NDArray[np.bool_]
+    coinciding: Booleans
 
 
 def count_cells(columns: int, tokens: int, up_to_order: bool) -> int:
@@ -90,7 +89,7 @@ def cells_between(grid: Grid, tokens: int, up_to_order: bool, start: int, stop: 
     return CellBatch(codes, columns[codes], multiplicity, coinciding)
 
 
-def _multisets(numbers: NDArray[np.int64], columns: int, tokens: int) -> NDArray[np.int64]:
+def _multisets(numbers: Integers, columns: int, tokens: int) -> Integers:
     """The multisets of `tokens` out of `columns` with the given numbers, in lexicographic order, each row sorted.
 
     There are C(columns − c + k − 1, k) rows of length k with no entry below c. Among the rows with no entry below b,
@@ -110,7 +109,7 @@ def _multisets(numbers: NDArray[np.int64], columns: int, tokens: int) -> NDArray
     return result
 
 
-def _rearrangements(ordered: NDArray[np.int64]) -> Array:
+def _rearrangements(ordered: Integers) -> Array:
     """How many different orders each sorted row has: n! / Π (length of each run)!."""
     tokens = ordered.shape[1]
     result = np.full(len(ordered), float(math.factorial(tokens)))

@@ -14,6 +14,7 @@ from anyformer.certificates.declaration import Declaration
 from anyformer.certificates.evidence import Evidence
 from anyformer.certificates.measured import MeasuredError
 from anyformer.errors import CertificateError
+from anyformer.strict_json import float_from_hex, to_hex
 
 FORMAT = "anyformer-certificate-1"
 SCOPE = (
@@ -90,21 +91,21 @@ class Certificate:
             "kind": self.kind.value,
             "claim": self.claim,
             "target": self.target.to_json(),
-            "p": self.p.hex(),
-            "tolerance": self.tolerance.hex(),
-            "certified_error": self.certified_error.hex(),
-            "terms": {name: value.hex() for name, value in self.terms.items()},
+            "p": to_hex(self.p),
+            "tolerance": to_hex(self.tolerance),
+            "certified_error": to_hex(self.certified_error),
+            "terms": {name: to_hex(value) for name, value in self.terms.items()},
             "measured": {
-                "error": self.measured.error.hex(),
-                "low": self.measured.low.hex(),
-                "high": self.measured.high.hex(),
+                "error": to_hex(self.measured.error),
+                "low": to_hex(self.measured.low),
+                "high": to_hex(self.measured.high),
                 "samples": self.measured.samples,
             },
             "weights_digest": self.weights_digest,
             "construction": dict(self.construction),
             "assumptions": list(ASSUMPTIONS[self.kind]),
             "grid": [
-                {"low": [float(v).hex() for v in low], "high": [float(v).hex() for v in high]}
+                {"low": to_hex(low.tolist()), "high": to_hex(high.tolist())}
                 for low, high in zip(self.grid.lows, self.grid.highs, strict=True)
             ],
         }
@@ -114,7 +115,7 @@ def certificate_from_json(text: str) -> Certificate:
     """Read a certificate; every fault is reported by the field it is in."""
     try:
         data = strict_json.loads(text)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise CertificateError(f"the certificate is not JSON: {error}") from error
     reader = _Reader(data)
     if reader.text("format") != FORMAT:
@@ -142,10 +143,10 @@ def certificate_from_json(text: str) -> Certificate:
 
 def _check_words(reader: "_Reader", certificate: Certificate) -> None:
     """Sentences follow from the numbers and the kind; others would mislead whoever reads them."""
-    for name, said in (("claim", certificate.claim), ("assumptions", list(ASSUMPTIONS[certificate.kind]))):
-        if reader.field(name, type(said)) != said:
+    for name, expected in (("claim", certificate.claim), ("assumptions", list(ASSUMPTIONS[certificate.kind]))):
+        if reader.field(name, type(expected)) != expected:
             raise CertificateError(
-                f"the certificate's field {name} must say what follows from its other fields: {said!r}; it says "
+                f"the certificate's field {name} must say what follows from its other fields: {expected!r}; it says "
                 f"something else. Build the model again, or verify it with the version that wrote it."
             )
 
@@ -201,8 +202,8 @@ class _Reader:
 
     def parse(self, value: object, name: str) -> float:
         try:
-            number = float.fromhex(value) if isinstance(value, str) else math.nan
-        except (ValueError, OverflowError):
+            number = float_from_hex(value)
+        except ValueError:
             number = math.nan
         if not math.isfinite(number):
             raise CertificateError(

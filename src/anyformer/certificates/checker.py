@@ -1,26 +1,25 @@
 """The independent checker: proved, refuted or undecided, from the weights, the target and the cells alone."""
 
 import enum
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from anyformer.arrays import Array
 from anyformer.certificates.bound import TIGHTNESS, ErrorBound, derive_bound
 from anyformer.certificates.certificate import Certificate
 from anyformer.certificates.claim import Claim
 from anyformer.certificates.declaration import Declaration
 from anyformer.certificates.effort import ORDINARY, Effort
 from anyformer.certificates.evidence import Evidence
-from anyformer.certificates.gate import NotShown
 from anyformer.certificates.job import check_effort
 from anyformer.certificates.powers import check_exponent
 from anyformer.certificates.statements import misstatement
-from anyformer.errors import CertificateError, TargetError
+from anyformer.errors import CertificateError, NotShown, TargetError
 from anyformer.intervals import IntervalError
-from anyformer.networks.activations import Array
 from anyformer.networks.network import Network
 from anyformer.targets.checks import check_target
 from anyformer.targets.enclosure_checks import check_enclosures
 from anyformer.targets.target import Target
+from anyformer.workers import Progress
 
 
 class Verdict(enum.Enum):
@@ -46,7 +45,7 @@ def verify(
     network: Network,
     certificate: Certificate,
     target: Target | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
     effort: Effort = ORDINARY,
 ) -> Verification:
     """Check a certificate against a network, deriving the bound anew.

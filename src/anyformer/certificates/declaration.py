@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from anyformer.errors import CertificateError, TargetError
+from anyformer.strict_json import float_from_hex, to_hex
 from anyformer.targets.catalogue import CATALOGUE, ready_made
 from anyformer.targets.domains import Domain, domain_from_json
 from anyformer.targets.moduli import Modulus, modulus_from_json
@@ -63,9 +64,12 @@ class Declaration:
         try:
             # Domain and modulus are the catalogue's, whatever the file says; the symmetry claimed is tested by the
             # checker.
-            return replace(ready_made(self.name, self.tokens, self.width, **self.parameters), symmetry=self.symmetry)
+            found = ready_made(self.name, self.tokens, self.width, **self.parameters)
         except (TargetError, TypeError) as error:
             raise CertificateError(f"the certificate names a ready-made target that does not exist: {error}") from error
+        if found.name != self.name:  # people may type underscores; two claims that differ must not look alike
+            raise CertificateError(f"the certificate must name its target as the catalogue does; got {self.name!r}")
+        return replace(found, symmetry=self.symmetry)
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object; floats as hexadecimal strings."""
@@ -73,14 +77,14 @@ class Declaration:
             "name": self.name,
             "ready_made": self.is_ready_made,
             "parameters": {
-                key: value.hex() if isinstance(value, float) else value for key, value in self.parameters.items()
+                key: to_hex(value) if isinstance(value, float) else value for key, value in self.parameters.items()
             },
             "tokens": self.tokens,
             "width": self.width,
             "symmetry": self.symmetry.name.lower(),
             "domain": self.domain.to_json(),
             "modulus": None if self.modulus is None else self.modulus.to_json(),
-            "evaluation_error": self.evaluation_error.hex(),
+            "evaluation_error": to_hex(self.evaluation_error),
         }
 
     @classmethod
@@ -115,17 +119,14 @@ def _is_from_catalogue(target: Target) -> bool:
 
 
 def _error_bound(value: object) -> float:
-    if not isinstance(value, str) or not 0 <= float.fromhex(value) < math.inf:
-        raise ValueError(
-            f"evaluation_error must be a finite float as float.hex() writes it, not negative; got {value!r}"
-        )
-    return float.fromhex(value)
+    number = float_from_hex(value)
+    if not 0 <= number < math.inf:
+        raise ValueError(f"evaluation_error must be finite and not negative; got {number!r}")
+    return number
 
 
 def _number(value: object) -> Any:
-    if isinstance(value, str):
-        return float.fromhex(value)
-    return _whole(value)
+    return float_from_hex(value) if isinstance(value, str) else _whole(value)
 
 
 def _whole(value: object) -> int:

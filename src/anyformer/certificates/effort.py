@@ -4,7 +4,7 @@ import enum
 import math
 from dataclasses import dataclass
 
-from anyformer.certificates.gate import NotShown
+from anyformer.errors import TooMuch as TooMuch
 
 # A number in every entry of a sequence, in all the arrays that are alive at once while cells are followed or cut.
 BYTES_AN_ENTRY = 8 * 32
@@ -46,17 +46,6 @@ class Cost:
     cells: int
     memory: int
     seconds: float
-
-
-class TooMuch(NotShown):
-    """A proof that would cost more than it may. It was not started."""
-
-    def __init__(self, what: str, needed: float, allowed: float) -> None:
-        super().__init__(what, needed, allowed)
-        self.what, self.needed, self.allowed = what, needed, allowed
-
-    def __str__(self) -> str:
-        return f"the proof needs {_about(self.needed)} {self.what}, and {_about(self.allowed)} are allowed"
 
 
 def cost_of_proof(
@@ -117,7 +106,3 @@ def check_cost(cost: Cost, effort: Effort) -> None:
         raise TooMuch("bytes of memory", cost.memory, effort.memory)
     if not cost.seconds <= effort.seconds:
         raise TooMuch("seconds of one core, roughly", math.ceil(cost.seconds), math.ceil(effort.seconds))
-
-
-def _about(count: float) -> str:
-    return f"{count:,}" if count < 10**12 else f"about 2^{math.log2(count):.0f}"

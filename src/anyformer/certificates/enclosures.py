@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from anyformer.networks.activations import Array
+from anyformer.arrays import Array
 
 ULP = 2.0**-52
 SMALLEST = 5e-324

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anyformer.arrays import Array, Integers
 from anyformer.certificates.enclosures import SMALLEST, ULP, Enclosure, affine, stack, sum_of_products, up
 from anyformer.certificates.gate import check_feed_forward, largest
-from anyformer.networks.activations import Array
 from anyformer.networks.layers import FeedForwardStage
-from anyformer.networks.runs import Layers, Run, runs
+from anyformer.networks.runs import LayerRun, Layers, runs
 
 # Numbers from here on have all their bits, and so have a 2⁵³rd of them.
 NORMAL = 2.0**-960
@@ -48,7 +48,7 @@ def enclose_feed_forward(
     return x[places]
 
 
-def _distinct(x: Enclosure) -> tuple[Enclosure, NDArray[np.int64]]:
+def _distinct(x: Enclosure) -> tuple[Enclosure, Integers]:
     """The different tokens among x, as new arrays, and for each token of x its place among them."""
     ends = np.ascontiguousarray(np.concatenate([x.low, x.high, x.slack], axis=1))
     rows = ends.view(np.dtype((np.void, ends.itemsize * ends.shape[1]))).ravel()
@@ -56,7 +56,7 @@ def _distinct(x: Enclosure) -> tuple[Enclosure, NDArray[np.int64]]:
     return x[first], places
 
 
-def _walk(stage: FeedForwardStage, run: Run, x: Enclosure, arithmetic: Arithmetic, layers: Layers) -> float:
+def _walk(stage: FeedForwardStage, run: LayerRun, x: Enclosure, arithmetic: Arithmetic, layers: Layers) -> float:
     """Take every token through the layers of a run, or those that may be awake for it; changes x in place.
 
     Returns the largest size that a token may have had on the way.
@@ -121,7 +121,7 @@ def _generic(units: _Layers, x: Enclosure) -> Enclosure:
     return stack(outputs)
 
 
-def only_coordinate_read(stage: FeedForwardStage, run: Run) -> int | None:
+def only_coordinate_read(stage: FeedForwardStage, run: LayerRun) -> int | None:
     """The coordinate a run reads, if it is one and every kink can be computed without rounding."""
     read = np.flatnonzero(run.direction)
     if len(read) != 1:

@@ -24,9 +24,9 @@ from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 
+from anyformer.arrays import Array
 from anyformer.certificates.enclosures import Enclosure
-from anyformer.errors import CertificateError
-from anyformer.networks.activations import Array
+from anyformer.errors import NotShown as NotShown
 from anyformer.networks.layers import AttentionLayer, AttentionStage, FeedForwardStage, Stage, weights
 from anyformer.networks.magnitudes import tame
 from anyformer.networks.network import Network
@@ -35,10 +35,6 @@ from anyformer.networks.runs import wild_layers
 # Far below float64's largest number, with room for the roundings of this very estimate and of any sum.
 FINITE = 2.0**1010
 _RANGE = "between 2^-1000 and 2^1000 in magnitude"
-
-
-class NotShown(CertificateError):
-    """Something that every proof rests on could not be shown: the verdict is undecided."""
 
 
 @contextmanager

@@ -14,19 +14,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from anyformer.arrays import Array, Booleans, Integers
 from anyformer.certificates.cells import Grid, volumes
 from anyformer.certificates.enclosures import Enclosure, up_times
 from anyformer.certificates.gate import vigilant
 from anyformer.certificates.job import Job, Sums
 from anyformer.certificates.powers import power_above, power_below
 from anyformer.certificates.splitting import SplittingRule, splitting_groups, subdivided
-from anyformer.networks.activations import Array
 from anyformer.targets.ranges import range_on_boxes
 from anyformer.targets.target import Target
-
-Integers = NDArray[np.int64]
 
 CHUNK_BOXES = 1 << 17
 # A single cell is cut into at most 2 to this many boxes; where nothing is known of f, into fewer.
@@ -173,7 +170,7 @@ class CellIntegrals:
         return upper, lower * (1 - 2.0**-30)
 
 
-def _coinciding(choice: Integers) -> NDArray[np.bool_]:
+def _coinciding(choice: Integers) -> Booleans:
     """Cells in which two tokens share all their intervals."""
     same = (choice[:, :, None] == choice[:, None, :]).all(axis=-1)
     return np.asarray(same.sum(axis=(1, 2)) > choice.shape[1])

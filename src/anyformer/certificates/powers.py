@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 
+from anyformer.arrays import Array
 from anyformer.certificates.enclosures import SMALLEST, ULP, up
 from anyformer.errors import CertificateError
-from anyformer.networks.activations import Array
 
 # Beyond it nothing is gained: on a domain of volume 1 the L^64 norm is within a few per cent of the largest error.
 MOST_P = 64.0

@@ -3,13 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from anyformer.arrays import Array, Integers
 from anyformer.certificates.enclosures import Enclosure
-from anyformer.networks.activations import Array
 from anyformer.targets.target import Target
-
-Integers = NDArray[np.int64]
 
 SAMPLES = 64
 STEP = 2.0**-12

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from anyformer.certificates.effort import Effort
-from anyformer.cli.failures import UsageError
+from anyformer.errors import UsageError
 
 GIGABYTE = 1 << 30
 HOUR = 3600.0

@@ -7,7 +7,8 @@ from typing import Any
 
 import typer
 
-from anyformer.errors import AnyformerError, CertificateError, PlanError, words_of
+from anyformer.errors import CertificateError, Interrupted, PlanError, words_of
+from anyformer.errors import UsageError as UsageError
 
 CHECK_FAILED = 1
 USAGE = 2
@@ -15,14 +16,6 @@ INTERRUPTED = 130
 
 # Typer carries click inside or beside it, depending on its version; either way this is click's own UsageError.
 ClickUsageError: type[Exception] = typer.BadParameter.mro()[1]
-
-
-class UsageError(AnyformerError):
-    """Options that do not go together, or input that cannot be read."""
-
-
-class Interrupted(AnyformerError):
-    """A training run that was stopped by its user."""
 
 
 def report(error: BaseException, as_json: bool) -> int:

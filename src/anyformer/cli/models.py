@@ -8,14 +8,15 @@ import typer
 
 from anyformer.certificates.effort import ORDINARY
 from anyformer.cli.effort import GIGABYTE, HOUR, MaxCells, MaxHours, MaxMemory, effort_of
-from anyformer.cli.failures import CHECK_FAILED, UsageError
+from anyformer.cli.failures import CHECK_FAILED
 from anyformer.cli.output import Json, at_work, emit, emit_json, emit_text, note
 from anyformer.cli.workforce import Dask, Workers, workforce
+from anyformer.errors import UsageError
 
 if TYPE_CHECKING:
+    from anyformer.arrays import Array
     from anyformer.certificates.certificate import Certificate
     from anyformer.model import Model
-    from anyformer.networks.activations import Array
     from anyformer.targets import Target
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A model folder, as `anyformer build -o` writes it.")]

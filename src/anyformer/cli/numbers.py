@@ -1,20 +1,7 @@
 """Numbers as people type them."""
 
-import math
-
-from anyformer.cli.failures import UsageError
-
-
-def number_of(text: str) -> float:
-    """The finite float that a text is; ValueError if it is none. Python's 1_000 is not how files write numbers.
-
-    >>> number_of(" 2.5e-1 ")
-    0.25
-    """
-    number = math.nan if "_" in text else float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"not a finite number: {text!r}")
-    return number
+from anyformer.errors import UsageError
+from anyformer.settings import number_of as number_of
 
 
 def numbers_of(text: str, what: str) -> tuple[float, ...]:

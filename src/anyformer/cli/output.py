@@ -5,13 +5,15 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from anyformer.workers import Progress
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
@@ -60,7 +62,7 @@ def note(text: str) -> None:
 
 
 @contextlib.contextmanager
-def at_work(label: str) -> Iterator[Callable[[int, int], None] | None]:
+def at_work(label: str) -> Iterator["Progress | None"]:
     """While a proof is under way: a progress bar on stderr if that is a terminal.
 
     Whatever a user's function prints goes to stderr as well: stdout is for the result.
@@ -75,8 +77,8 @@ def at_work(label: str) -> Iterator[Callable[[int, int], None] | None]:
         if not stderr.is_terminal:
             yield None
             return
-        from rich.progress import Progress
+        from rich.progress import Progress as Bar
 
-        with Progress(console=stderr, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
+        with Bar(console=stderr, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
             task = bar.add_task(label, total=None)
             yield lambda done, of: bar.update(task, completed=done, total=of)

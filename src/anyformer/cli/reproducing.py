@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from anyformer.cli.failures import UsageError
 from anyformer.cli.output import Json, emit, note, speaks
 from anyformer.cli.watching import a_run, training_bar
+from anyformer.errors import UsageError
 
 app = typer.Typer(help="The papers' experiments, trained here.", no_args_is_help=True)
 
@@ -38,17 +38,17 @@ def mixers(
         from anyformer import training
         from anyformer.reports.reproduction import write_report
         from anyformer.reports.terminal import paragraph
-        from anyformer.training.reproduction import BUDGETS, prepare_all, reproduce, runs_of
+        from anyformer.training.reproduction import BUDGETS, prepare_all, reproduce, trials_of
 
         if budget not in BUDGETS:
             raise UsageError(f"--budget must be one of {', '.join(BUDGETS)}; got {budget!r}.")
         spent = BUDGETS[budget] if seeds is None else replace(BUDGETS[budget], seeds=seeds)
         pairs = training.read_all_pairs(nli)
         other = None if held_out is None else training.open_corpus(held_out)
-        task = prepare_all(spent, training.open_corpus(corpus), other, pairs, output)
-        for run in reproduce(spent, task, output, training_bar):
-            note(f"{run.entrant.name}, seed {run.seed}: complete")
-        left = [run for run in runs_of(spent, output) if not run.is_complete]
+        materials = prepare_all(spent, training.open_corpus(corpus), other, pairs, output)
+        for trial in reproduce(spent, materials, output, training_bar):
+            note(f"{trial.entrant.name}, seed {trial.seed}: complete")
+        left = [trial for trial in trials_of(spent, output) if not trial.is_complete]
         if left:
             text = (
                 f"{len(left)} runs are not complete, and others may work on them; started again, this writes the report"
@@ -56,5 +56,5 @@ def mixers(
             emit(json, {"output": str(output), "left": len(left)}, paragraph(text))
             return
         if speaks():
-            report = write_report(spent, task, output)
+            report = write_report(spent, materials, output)
             emit(json, report.data, report.view)

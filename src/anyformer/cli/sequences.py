@@ -8,11 +8,10 @@ from typing import BinaryIO, TextIO
 
 import numpy as np
 
-from anyformer.cli.failures import UsageError
-from anyformer.cli.numbers import number_of
-from anyformer.errors import words_of
-from anyformer.networks.activations import Array
-from anyformer.replacing import replacing
+from anyformer.arrays import Array, as_sequences
+from anyformer.atomic import atomic_file
+from anyformer.errors import UsageError, words_of
+from anyformer.settings import number_of
 
 SUFFIXES = (".npy", ".csv")
 
@@ -58,12 +57,10 @@ def _read_npy(path: Path, tokens: int, width: int) -> Array:
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "biuf":
         kind = array.dtype if isinstance(array, np.ndarray) else "an archive"
         raise UsageError(f"{str(path)!r} must hold one array of real numbers; got {kind}.")
-    if array.ndim != 3 or array.shape[1:] != (tokens, width) or not len(array):
-        raise UsageError(
-            f"{str(path)!r} must have shape (batch, tokens, width) = (batch, {tokens}, {width}), batch at least 1; "
-            f"got {array.shape}."
-        )
-    return array.astype(np.float64)
+    sequences = as_sequences(array, tokens, width, UsageError, repr(str(path)))
+    if not len(sequences):
+        raise UsageError(f"{str(path)!r} must hold at least one sequence; its shape is {sequences.shape}.")
+    return sequences
 
 
 def _read_csv(lines: TextIO, name: str, tokens: int, width: int) -> Array:
@@ -120,7 +117,7 @@ def write_sequences(path: Path, sequences: Array) -> None:
         ".npy": lambda file: np.save(file, sequences, allow_pickle=False),
         ".csv": lambda file: file.writelines(line.encode() for line in csv_lines(sequences)),
     }
-    with replacing(path) as file:
+    with atomic_file(path) as file:
         writers[check_suffix(path, "the output")](file)
 
 

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anyformer.cli.failures import UsageError
 from anyformer.cli.output import Json, emit
 from anyformer.cli.watching import a_run, training_bar
+from anyformer.errors import UsageError
 
 if TYPE_CHECKING:
     from anyformer.training import RunFolder

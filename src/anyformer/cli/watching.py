@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from anyformer.cli.failures import Interrupted
 from anyformer.cli.output import speaks
+from anyformer.errors import Interrupted
 
 if TYPE_CHECKING:
     from anyformer.training import Schedule

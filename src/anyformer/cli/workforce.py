@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from anyformer.cli.failures import UsageError
+from anyformer.errors import UsageError
 
 Workers = Annotated[
     int | None,

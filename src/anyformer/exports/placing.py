@@ -4,6 +4,9 @@ The files are written and synced in a sibling folder, which then changes names w
 moment leaves the old model or the new one, and perhaps a sibling whose name says that it is no model; the next save
 removes it. Where names cannot be exchanged in one step, the old model may be that sibling, whole.
 Nothing is ever removed from a folder that holds anything but a model's files.
+
+It does more than `atomic_folder`: several processes may save to one folder at once, so each writes in a sibling of its
+own and holds it; and the folder is one that a user named, so what is not a model's is neither replaced nor removed.
 """
 
 import os
@@ -12,9 +15,9 @@ from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from anyformer.atomic import exchange, held, sync
 from anyformer.errors import ModelFileError
 from anyformer.exports.config import has_our_format
-from anyformer.exports.directories import exchange, held, sync_directory
 from anyformer.exports.layout import CONFIG, FILES, PARTIAL
 from anyformer.strict_json import MAX_BYTES
 
@@ -29,7 +32,7 @@ def place(folder: Path, files: Mapping[str, bytes], overwrite: bool) -> None:
         partial = _new_partial(folder, stack)
         _write(partial, files)
         _move_in(partial, folder, overwrite)
-        sync_directory(folder.parent)
+        sync(folder.parent)
     _remove_leftovers(folder, finished=True)
 
 
@@ -89,7 +92,7 @@ def _write(directory: Path, files: Mapping[str, bytes]) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-    sync_directory(directory)
+    sync(directory)
 
 
 def _move_in(partial: Path, folder: Path, overwrite: bool) -> None:

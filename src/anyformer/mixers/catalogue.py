@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
-from anyformer.errors import MixerError, words_of
+from anyformer.catalogues import Catalogue
+from anyformer.errors import MixerError
 from anyformer.mixers.attention import Attention
 from anyformer.mixers.average import Average
 from anyformer.mixers.bilinear import Bilinear
@@ -12,14 +13,15 @@ from anyformer.mixers.convolution import Convolution, PlainConvolution
 from anyformer.mixers.mixer import Mixer
 
 ReadyMade = Attention | Average | Bilinear | Convolution | PlainConvolution
-CATALOGUE: dict[str, type[ReadyMade]] = {
+_KINDS: Final[Mapping[str, type[ReadyMade]]] = {
     "attention": Attention,
     "average": Average,
     "bilinear": Bilinear,
     "convolution": Convolution,
     "plain-convolution": PlainConvolution,
 }
-_NAMES = {kind: name for name, kind in CATALOGUE.items()}
+_NAMES = {kind: name for name, kind in _KINDS.items()}
+CATALOGUE: Final = Catalogue[Mixer]("mixer", _KINDS, MixerError)
 
 
 def to_json(mixer: Mixer) -> dict[str, Any]:
@@ -40,17 +42,7 @@ def from_json(described: Mapping[str, Any]) -> Mixer:
     Bilinear(max_length=64)
     """
     sizes = dict(described)
-    kind = sizes.pop("kind", None)
-    if not isinstance(kind, str) or kind not in CATALOGUE:
-        raise MixerError(
-            f"the kind of a mixer must be one of {', '.join(CATALOGUE)}; got {kind!r} in {dict(described)}."
-        )
-    try:
-        return CATALOGUE[kind](**sizes)
-    except TypeError as error:
-        raise MixerError(
-            f"a mixer must be described by its own sizes; got {dict(described)}: {words_of(error)}."
-        ) from error
+    return CATALOGUE.make(sizes.pop("kind", None), **sizes)
 
 
 def hybrid(

@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from anyformer.atomic import atomic_file
 from anyformer.errors import MixerError
 from anyformer.extras import require
 from anyformer.mixers.mixer import TokenMixer
-from anyformer.replacing import replacing
 
 OPSET = 18
 _EXPORTED, _TRIED = (2, 7), (3, 5)
@@ -65,7 +65,7 @@ def export_onnx(model: nn.Module, place: str | Path) -> Path:
             " Use operations of PyTorch alone, and no decisions on the contents of tensors."
         ) from error
     _compare(graph, session)
-    with replacing(place) as file:
+    with atomic_file(place) as file:
         file.write(exported)
     return place
 

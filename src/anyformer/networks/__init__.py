@@ -12,7 +12,14 @@ from anyformer.networks.layers import (
     Stage,
 )
 from anyformer.networks.network import Network
-from anyformer.networks.probability_maps import Entmax, Hardmax, Softmax, Sparsemax, check_probability_map
+from anyformer.networks.probability_maps import (
+    Entmax,
+    Hardmax,
+    Softmax,
+    Sparsemax,
+    check_probability_map,
+    probability_map,
+)
 
 __all__ = [
     "AttentionLayer",
@@ -31,4 +38,5 @@ __all__ = [
     "Stage",
     "check_probability_map",
     "evaluate",
+    "probability_map",
 ]

@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from anyformer.arrays import Array as Array
 from anyformer.errors import NetworkError
-
-Array: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ coordinate, key or head to the last. A zero in the result has no sign.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from anyformer.errors import NetworkError
-from anyformer.networks.activations import Array
+from anyformer.arrays import Array, as_sequences
 from anyformer.networks.fused import fused
 from anyformer.networks.layers import AttentionLayer, FeedForwardLayer, Stage
 from anyformer.networks.network import Network, View
@@ -30,20 +29,6 @@ def evaluate(network: Network, x: ArrayLike) -> Array:
     for k, stage in enumerate(network.stages):
         state = apply_stage(stage, state, network.views(k))
     return state + 0.0
-
-
-def as_sequences(x: ArrayLike, tokens: int, width: int) -> Array:
-    """Read sequences of shape (batch, tokens, width), or say what is wrong with them."""
-    array = np.array(x, dtype=np.float64)
-    if array.ndim != 3 or array.shape[1:] != (tokens, width):
-        raise NetworkError(
-            f"sequences must have shape (batch, tokens, width) = (batch, {tokens}, {width}); got {array.shape}"
-        )
-    if not np.isfinite(array).all():
-        raise NetworkError(
-            f"sequences must be finite; batch element {int(np.argwhere(~np.isfinite(array))[0][0])} is not"
-        )
-    return array
 
 
 def add_positions(network: Network, x: Array) -> Array:

@@ -9,9 +9,9 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from anyformer.networks.activations import Array
+from anyformer.arrays import Array, Integers
 
 # Between these no step below overflows, and no part of a product is lost to underflow.
 SMALL, LARGE = 2.0**-900, 2.0**900
@@ -80,7 +80,7 @@ def _sum(a: Array, b: Array) -> tuple[Array, Array]:
 def _sum_to_odd(a: Array, b: Array) -> Array:
     """a + b; where that is no float, the one of its two neighbours whose last bit is 1."""
     total, rest = _sum(a, b)
-    bits: NDArray[np.int64] = total.view(np.int64)
+    bits: Integers = total.view(np.int64)
     wrong = (rest != 0) & (bits & 1 == 0)
     outwards = (rest > 0) == (total > 0)
     return np.where(wrong, np.where(outwards, bits + 1, bits - 1), bits).view(np.float64)

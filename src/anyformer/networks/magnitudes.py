@@ -5,14 +5,13 @@ is never skipped (`runs`), and the checker decides nothing about a network that 
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from anyformer.networks.activations import Array
+from anyformer.arrays import Array, Booleans
 
 LEAST_TAME, MOST_TAME = 2.0**-1000, 2.0**1000
 
 
-def tame(x: Array) -> NDArray[np.bool_]:
+def tame(x: Array) -> Booleans:
     """Entry by entry: exactly 0, or between 2⁻¹⁰⁰⁰ and 2¹⁰⁰⁰ in magnitude. NaN is not."""
     size = np.abs(x)
     return np.asarray((size == 0) | ((size >= LEAST_TAME) & (size <= MOST_TAME)))

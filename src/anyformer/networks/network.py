@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from anyformer.arrays import Array
 from anyformer.errors import NetworkError
-from anyformer.networks.activations import Array, ReLU
+from anyformer.networks.activations import ReLU
 from anyformer.networks.layers import (
     AttentionLayer,
     AttentionStage,

@@ -7,15 +7,16 @@ of exactly 1. `check_probability_map` tests anybody's own map.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from numbers import Real
+from typing import Final, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from anyformer.arrays import Array, Booleans
+from anyformer.catalogues import Catalogue
 from anyformer.errors import NetworkError
-
-Array: TypeAlias = NDArray[np.float64]
 
 # float64 rounds exp(−s) to 0 above this s: then softmax gives the loser no weight at all and *is* hardmax, bit for bit.
 UNDERFLOW = 1075 * math.log(2)
@@ -114,7 +115,8 @@ class Entmax:
     alpha: float = 1.5
 
     def __post_init__(self) -> None:
-        if not 1 < self.alpha <= 16:
+        given: object = self.alpha  # as somebody typed it, perhaps
+        if isinstance(given, bool) or not isinstance(given, Real) or not 1 < self.alpha <= 16:
             raise NetworkError(f"alpha must be above 1, where it is softmax, and at most 16; got {self.alpha!r}")
 
     def __call__(self, scores: Array) -> Array:
@@ -142,12 +144,27 @@ class Entmax:
         return self.scale(lead, 1.0, 2)
 
 
-MAPS: dict[str, ProbabilityMap] = {
-    "softmax": Softmax(),
-    "sparsemax": Sparsemax(),
-    "entmax": Entmax(),
+CATALOGUE: Final = Catalogue[ProbabilityMap](
+    "probability map", {"softmax": Softmax, "sparsemax": Sparsemax, "entmax": Entmax}, NetworkError
+)
+"""The maps that a network may be asked to have; the hardmax is what scaling drives them to."""
+
+MAPS: Final[Mapping[str, ProbabilityMap]] = {
+    **{name: CATALOGUE.make(name) for name in CATALOGUE},
     "hardmax": Hardmax(),
 }
+"""Every map with its usual parameters."""
+
+
+def probability_map(text: str) -> ProbabilityMap:
+    """A map by its name, with parameters as on a command line.
+
+    >>> probability_map("entmax:alpha=1.2"), probability_map("entmax:1.2"), probability_map("softmax")
+    (Entmax(alpha=1.2), Entmax(alpha=1.2), Softmax())
+
+    Raises NetworkError if there is no such map.
+    """
+    return CATALOGUE.parse(text)
 
 
 def _adding_up(powers: Array, winners: Array) -> Array:
@@ -206,7 +223,7 @@ def _check_lead(rho: ProbabilityMap, rng: np.random.Generator, keys: int, lead: 
     _raise_at(short, scores, weights, f"scaled by {t:.6g}, a winner that leads by {lead} must get at least 1 − {loss}")
 
 
-def _raise_at(wrong: NDArray[np.bool_], scores: Array, weights: Array, what: str) -> None:
+def _raise_at(wrong: Booleans, scores: Array, weights: Array, what: str) -> None:
     if wrong.any():
         k = int(wrong.argmax())
         raise NetworkError(f"{what}; for the scores {scores[k].tolist()} got {weights[k].tolist()}")

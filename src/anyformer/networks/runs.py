@@ -2,9 +2,9 @@
 walked.
 
 A ReLU layer none of whose units is positive adds b_2 and nothing else. Where consecutive layers all read the same
-direction w·x, layer l is asleep for every token with floor[l] <= w·x <= ceiling[l]. `Run.next_awake` finds, for many
-tokens at once, the next layer that is not, by descending a tree of minima: no order of the thresholds is assumed. All
-of it is derived from the weights.
+direction w·x, layer l is asleep for every token with floor[l] <= w·x <= ceiling[l]. `LayerRun.next_awake` finds, for
+many tokens at once, the next layer that is not, by descending a tree of minima: no order of the thresholds is assumed.
+All of it is derived from the weights.
 
 Why a skipped layer is asleep. Let a unit have W_1 = a·w, up to rounding, and the bias b; say a > 0. Its ceiling is
 −b/a, less CAUTION·|b/a| and less 2⁻¹⁰⁶⁰/min(a, 1). The reading of w·x is at least w·x + CAUTION·Σ|wᵢxᵢ|/2, but for
@@ -24,14 +24,11 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
+from anyformer.arrays import Array, Booleans, Integers
 from anyformer.errors import NetworkError
-from anyformer.networks.activations import Array
 from anyformer.networks.layers import FeedForwardStage
 from anyformer.networks.magnitudes import MOST_TAME, tame
-
-Integers = NDArray[np.int64]
 
 # Thresholds move inwards by this, relatively: more than rounding in b/a, in w·x and in a·w·x + b amounts to together.
 CAUTION = 2.0**-46
@@ -48,7 +45,7 @@ class Layers(enum.Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class LayerRun:
     """Layers start..stop−1 of a stage, all reading `direction`; asleep between floor and ceiling."""
 
     start: int
@@ -125,7 +122,7 @@ class _FirstBelow:
         return np.where(node == 0, self.count, node - self.size)
 
 
-def runs(stage: FeedForwardStage) -> list[Run]:
+def runs(stage: FeedForwardStage) -> list[LayerRun]:
     """Split a ReLU stage into runs of layers that read one direction; found once for every stage."""
     if stage not in _KNOWN:
         units = _Units.of(stage)
@@ -135,7 +132,7 @@ def runs(stage: FeedForwardStage) -> list[Run]:
 
 
 # Weights never change, and proofs come back to the same stages with every chunk of cells.
-_KNOWN: WeakKeyDictionary[FeedForwardStage, list[Run]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[FeedForwardStage, list[LayerRun]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +142,7 @@ class _Units:
     directions: Array
     factors: Array
     thresholds: Array
-    is_always_awake: NDArray[np.bool_]
+    is_always_awake: Booleans
     gains: Array
     """By layer, the largest sum of |W_1| over a unit."""
 
@@ -163,10 +160,10 @@ class _Units:
         return cls(directions, factors, thresholds, always, np.abs(W_1).sum(axis=2).max(axis=1))
 
     @property
-    def direction_changes(self) -> NDArray[np.bool_]:
+    def direction_changes(self) -> Booleans:
         return np.asarray((self.directions[1:] != self.directions[:-1]).any(axis=1))
 
-    def run(self, start: int, stop: int) -> Run:
+    def run(self, start: int, stop: int) -> LayerRun:
         a, threshold = self.factors[start:stop], self.thresholds[start:stop]
         size = np.where(np.isnan(a) | (a == 0), 1.0, np.abs(a))
         cautious = CAUTION * np.abs(threshold) + UNDERFLOW / np.minimum(size, 1.0)
@@ -174,10 +171,10 @@ class _Units:
         floor = np.where(a < 0, threshold + cautious, -np.inf)
         ceilings = np.where(self.is_always_awake[start:stop], -np.inf, ceiling.min(axis=1))
         trees = _FirstBelow(ceilings), _FirstBelow(-floor.max(axis=1))
-        return Run(start, stop, self.directions[start], *trees, MOST_TAME / max(1.0, self.gains[start:stop].max()))
+        return LayerRun(start, stop, self.directions[start], *trees, MOST_TAME / max(1.0, self.gains[start:stop].max()))
 
 
-def wild_layers(stage: FeedForwardStage) -> NDArray[np.bool_]:
+def wild_layers(stage: FeedForwardStage) -> Booleans:
     """Layers that read with numbers that are not tame, or whose thresholds would not be."""
     is_plain = np.asarray(tame(stage.W_1).all(axis=(1, 2)) & tame(stage.b_1).all(axis=1))
     W_1 = np.where(is_plain[:, None, None], stage.W_1, 0.0)

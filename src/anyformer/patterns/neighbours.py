@@ -3,15 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
-from typing import TypeAlias, final
+from typing import final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from anyformer.arrays import Booleans, Integers
 from anyformer.errors import PatternError
 from anyformer.rebuilding import Rebuilt
-
-Indices: TypeAlias = NDArray[np.int64]
 
 
 @final
@@ -23,8 +22,8 @@ class Neighbours(Rebuilt):
     [0, 1]
     """
 
-    indptr: Indices  # (tokens + 1,)
-    indices: Indices  # (connections,)
+    indptr: Integers  # (tokens + 1,)
+    indices: Integers  # (connections,)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "indptr", _frozen("indptr", self.indptr))
@@ -42,19 +41,19 @@ class Neighbours(Rebuilt):
         return len(self.indices)
 
     @property
-    def degrees(self) -> Indices:
+    def degrees(self) -> Integers:
         """How many keys every query sees, shape (tokens,)."""
         return np.diff(self.indptr)
 
-    def keys_of(self, query: int) -> Indices:
+    def keys_of(self, query: int) -> Integers:
         """What this query may look at."""
         return self.indices[self.indptr[query] : self.indptr[query + 1]]
 
-    def queries(self) -> Indices:
+    def queries(self) -> Integers:
         """The query of every entry of `indices`, shape (connections,)."""
         return np.repeat(np.arange(self.tokens), self.degrees)
 
-    def sees(self, queries: Indices, keys: Indices) -> NDArray[np.bool_]:
+    def sees(self, queries: Integers, keys: Integers) -> Booleans:
         """Whether `queries[i]` sees `keys[i]`, by bisection in the rows: no array of all connections is made.
 
         >>> Neighbours([0, 1, 3], [0, 0, 1]).sees([0, 1], [1, 1]).tolist()
@@ -70,7 +69,7 @@ class Neighbours(Rebuilt):
             low, high = np.where(below, middle + 1, low), np.where(below, high, middle)
         return np.asarray((low < end) & (self.indices.take(low, mode="clip") == keys))
 
-    def loops(self) -> NDArray[np.bool_]:
+    def loops(self) -> Booleans:
         """Which tokens see themselves, shape (tokens,)."""
         return self.sees(np.arange(self.tokens), np.arange(self.tokens))
 
@@ -79,7 +78,7 @@ class Neighbours(Rebuilt):
         order = np.argsort(self.indices, kind="stable")
         return Neighbours(_pointers(self.indices, self.tokens), self.queries()[order])
 
-    def kept(self, keep: NDArray[np.bool_]) -> "Neighbours":
+    def kept(self, keep: Booleans) -> "Neighbours":
         """Only the entries of `indices` where `keep`, shape (connections,), is true."""
         return Neighbours(_pointers(self.queries()[keep], self.tokens), self.indices[keep])
 
@@ -126,7 +125,7 @@ def everybody(tokens: int) -> Neighbours:
     return Neighbours(np.arange(tokens + 1, dtype=np.int64) * tokens, keys)
 
 
-def each_once(values: Indices) -> Indices:
+def each_once(values: Integers) -> Integers:
     """The values sorted, each once; several times as fast as np.unique, which hashes integers first."""
     ordered = np.sort(values)
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
@@ -141,21 +140,21 @@ def _and(one: Neighbours, other: Neighbours) -> Neighbours:
     return one if one is other else one.kept(np.isin(_codes(one), _codes(other), assume_unique=True))
 
 
-def _codes(neighbours: Neighbours) -> Indices:
+def _codes(neighbours: Neighbours) -> Integers:
     return neighbours.queries() * neighbours.tokens + neighbours.indices
 
 
-def _from_codes(tokens: int, codes: Indices) -> Neighbours:
+def _from_codes(tokens: int, codes: Integers) -> Neighbours:
     if not (codes[1:] > codes[:-1]).all():
         codes = each_once(codes)
     return Neighbours(_pointers(codes // tokens, tokens), codes % tokens)
 
 
-def _pointers(rows: Indices, tokens: int) -> Indices:
+def _pointers(rows: Integers, tokens: int) -> Integers:
     return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=tokens))])
 
 
-def _frozen(name: str, values: ArrayLike) -> Indices:
+def _frozen(name: str, values: ArrayLike) -> Integers:
     try:
         array = np.asarray(values)
     except ValueError as wrong:  # lists in lists of different lengths
@@ -170,7 +169,7 @@ def _frozen(name: str, values: ArrayLike) -> Indices:
     return array
 
 
-def _check(indptr: Indices, indices: Indices) -> None:
+def _check(indptr: Integers, indices: Integers) -> None:
     tokens = len(indptr) - 1
     if tokens < 1 or indptr[0] != 0 or indptr[-1] != len(indices) or (indptr[1:] < indptr[:-1]).any():
         raise PatternError(
@@ -187,5 +186,5 @@ def _check(indptr: Indices, indices: Indices) -> None:
         raise PatternError(f"the keys of query {query} must rise, each once; got {_shown(indptr, indices, query)}.")
 
 
-def _shown(indptr: Indices, indices: Indices, query: int) -> list[int]:
+def _shown(indptr: Integers, indices: Integers, query: int) -> list[int]:
     return [int(key) for key in indices[indptr[query] : indptr[query + 1]][:20]]

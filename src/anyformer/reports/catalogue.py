@@ -1,6 +1,5 @@
 """The ready-made targets, as data and as a table."""
 
-import inspect
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -30,9 +29,8 @@ def settable(name: str) -> dict[str, float | int]:
     >>> settable("softmax")
     {'sharpness': 3.0}
     """
-    taken = inspect.signature(CATALOGUE[name]).parameters.values()
-    sizes = ("tokens", "width")
-    return {one.name: one.default for one in taken if one.name not in sizes and isinstance(one.default, int | float)}
+    taken = CATALOGUE.parameters(name)
+    return {key: default for key, default in taken.items() if isinstance(default, int | float)}
 
 
 def target_entries() -> list[TargetEntry]:

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from rich.console import Group, RenderableType
 
+from anyformer.atomic import write_text
 from anyformer.pictures import require_matplotlib, save_picture
 from anyformer.reports.terminal import narrow_table, paragraph
-from anyformer.training.reproduction import Budget, Run, Task, runs_of, step_times
-from anyformer.training.run.folder import RunFolder, write_text
+from anyformer.training.reproduction import Budget, Materials, Trial, step_times, trials_of
+from anyformer.training.run.folder import RunFolder
 from anyformer.training.tasks.pretrain import Prepared
 
 PAPER = {
@@ -55,19 +56,19 @@ class Outcome:
     """For each seed: tokens seen and validation loss."""
 
 
-def outcomes(runs: Sequence[Run], tokens_a_step: int, milliseconds: dict[str, float]) -> list[Outcome]:
-    """Complete runs, gathered by entrant; the runs of an entrant stand in the order of their seeds."""
-    names = list(dict.fromkeys(run.entrant.name for run in runs))
-    grouped = {name: [run for run in runs if run.entrant.name == name] for name in names}
+def outcomes(trials: Sequence[Trial], tokens_a_step: int, milliseconds: dict[str, float]) -> list[Outcome]:
+    """Complete trials, gathered by entrant; those of an entrant are in the order of their seeds."""
+    names = list(dict.fromkeys(trial.entrant.name for trial in trials))
+    grouped = {name: [trial for trial in trials if trial.entrant.name == name] for name in names}
     return [
         Outcome(
             name,
             _parameters(mine[0].pretraining),
             milliseconds.get(name, math.nan),
-            tuple(_last(run.pretraining, "validation_accuracy") for run in mine),
-            tuple(_last(run.pretraining, "validation_loss") for run in mine),
-            tuple(_last(run.tuning, "accuracy") for run in mine),
-            tuple(_curve(run.pretraining, tokens_a_step) for run in mine),
+            tuple(_last(trial.pretraining, "validation_accuracy") for trial in mine),
+            tuple(_last(trial.pretraining, "validation_loss") for trial in mine),
+            tuple(_last(trial.tuning, "accuracy") for trial in mine),
+            tuple(_curve(trial.pretraining, tokens_a_step) for trial in mine),
         )
         for name, mine in grouped.items()
     ]
@@ -90,7 +91,7 @@ def _parameters(folder: RunFolder) -> int:
         return sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
 
 
-def table(made: Sequence[Outcome]) -> str:
+def markdown_table(made: Sequence[Outcome]) -> str:
     """Markdown: what was measured, with the standard error over seeds, beside what the paper has."""
     lines = [HEADS, ("---",) * len(HEADS), *(_row(outcome) for outcome in made)]
     return "".join("| " + " | ".join(cells) + " |\n" for cells in lines)
@@ -102,17 +103,17 @@ def _row(outcome: Outcome) -> tuple[str, ...]:
         outcome.name,
         f"{outcome.parameters:,}",
         f"{outcome.milliseconds:.0f}",
-        spread(outcome.losses, "{:.3f}"),
-        spread([100 * value for value in outcome.words], "{:.1f}"),
-        spread([100 * value for value in outcome.entailment], "{:.1f}"),
+        mean_and_range(outcome.losses, "{:.3f}"),
+        mean_and_range([100 * value for value in outcome.words], "{:.1f}"),
+        mean_and_range([100 * value for value in outcome.entailment], "{:.1f}"),
         *((paper[0], f"{paper[1]:g}", f"{paper[2]:g}") if paper else ("", "", "")),
     )
 
 
-def spread(values: Sequence[float], form: str) -> str:
+def mean_and_range(values: Sequence[float], form: str) -> str:
     """The mean and its standard error over seeds.
 
-    >>> spread([1.0, 3.0], "{:.1f}")
+    >>> mean_and_range([1.0, 3.0], "{:.1f}")
     '2.0 ± 1.0'
     """
     mean = form.format(statistics.fmean(values))
@@ -175,21 +176,25 @@ class Report:
     view: RenderableType
 
 
-def write_report(budget: Budget, task: Task, place: Path) -> Report:
+def write_report(budget: Budget, materials: Materials, place: Path) -> Report:
     """Gather all runs into `place/report`: table.md, results.json, curves and hybrids as pictures."""
     folder = place / "report"
     folder.mkdir(exist_ok=True)
     tokens = budget.recipe.text.tokens * budget.recipe.schedule.batch
-    made = outcomes(runs_of(budget, place), tokens, step_times(budget, task))
-    unigram = unigram_loss(task.text)
+    made = outcomes(trials_of(budget, place), tokens, step_times(budget, materials))
+    unigram = unigram_loss(materials.text)
     data = {
         "budget": {**budget.recipe.to_json(), "seeds": budget.seeds, "epochs": budget.epochs},
-        "text": [asdict(origin) for origin in task.text.origins],
-        "pairs": {"training": len(task.training), "held_out": len(task.held_out), "labels": task.training.names},
+        "text": [asdict(origin) for origin in materials.text.origins],
+        "pairs": {
+            "training": len(materials.training),
+            "held_out": len(materials.held_out),
+            "labels": materials.training.names,
+        },
         "unigram_loss": unigram,
         "outcomes": [asdict(outcome) for outcome in made],
     }
-    write_text(folder / "table.md", table(made))
+    write_text(folder / "table.md", markdown_table(made))
     write_text(folder / "results.json", json.dumps(data, indent=1) + "\n")
     draw_curves(made, unigram, folder / "curves.png")
     draw_hybrids(made, folder / "hybrids.png")

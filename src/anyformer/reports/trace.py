@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from anyformer.arrays import Array, as_sequences
 from anyformer.certificates.cells import Grid
 from anyformer.certificates.certificate import Certificate
 from anyformer.errors import CertificateError, NetworkError
-from anyformer.networks.activations import Array
-from anyformer.networks.evaluate import add_positions, as_sequences
+from anyformer.networks.evaluate import add_positions
 from anyformer.networks.network import Network
 from anyformer.networks.roles import Role
 from anyformer.reports.codes import code_of, coded_stages

@@ -8,7 +8,7 @@ from anyformer.networks.activations import Array
 from anyformer.networks.evaluate import apply_attention, apply_feed_forward
 from anyformer.networks.layers import AttentionStage, FeedForwardStage, Stage
 from anyformer.networks.network import View
-from anyformer.networks.runs import Run, runs
+from anyformer.networks.runs import LayerRun, runs
 from anyformer.reports.codes import Window, window
 
 Column = tuple[float, ...]
@@ -55,7 +55,7 @@ def _feed(stage: FeedForwardStage, state: Array) -> tuple[Array, tuple[Move, ...
     return state, tuple(sorted(moves, key=lambda move: (move.layer, move.token)))
 
 
-def _next_awake(one: Run, layer: int, x: Array) -> int:
+def _next_awake(one: LayerRun, layer: int, x: Array) -> int:
     return int(one.next_awake(np.array([layer]), *one.reading_of(x[None]))[0])
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from anyformer.networks.activations import Array
+from anyformer.arrays import Array
 from anyformer.networks.layers import AttentionLayer, AttentionStage
 from anyformer.networks.network import View
 from anyformer.patterns.neighbours import Neighbours

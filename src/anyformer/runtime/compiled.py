@@ -1,15 +1,12 @@
 """Feed-forward stages by compiled kernels: every token through all layers, or through those that may be awake."""
 
-from collections.abc import Callable
-
 import numpy as np
 
-from anyformer.networks.activations import Array
+from anyformer.arrays import Array
 from anyformer.networks.layers import FeedForwardStage
-from anyformer.networks.runs import Run, runs
+from anyformer.networks.runs import LayerRun, runs
 from anyformer.runtime.kernels import Kernels, kernels, registers_for
-
-Step = Callable[[Array, int], None]
+from anyformer.runtime.state import Step
 
 # A step of the search costs about as much as this many layers of the vectorised walk (both measured).
 SEARCH_PRICE = 96
@@ -46,7 +43,7 @@ def feed_awake(stage: FeedForwardStage) -> Step:
     return step
 
 
-def _through(kernel: Kernels, weights: Array, run: Run, state: Array) -> None:
+def _through(kernel: Kernels, weights: Array, run: LayerRun, state: Array) -> None:
     length, everyone = run.stop - run.start, state.shape[1]
     scouts = min(SCOUTS, everyone) if length > SHORT else 0
     steps = _through_awake(kernel, weights, run, state, 0, scouts)
@@ -59,7 +56,7 @@ def _through(kernel: Kernels, weights: Array, run: Run, state: Array) -> None:
         _through_awake(kernel, weights, run, state, scouts, everyone)
 
 
-def _through_awake(kernel: Kernels, weights: Array, run: Run, state: Array, first: int, last: int) -> int:
+def _through_awake(kernel: Kernels, weights: Array, run: LayerRun, state: Array, first: int, last: int) -> int:
     its = run.start, run.stop, run.direction, run.ceilings.tree, run.floors.tree, run.limit
     return int(kernel.through_awake(state, first, last, weights, *its))
 

@@ -1,16 +1,12 @@
 """Feed-forward stages in NumPy: what runs where Numba is not installed. Slow, and equal to the last bit."""
 
-from collections.abc import Callable
-
 import numpy as np
-from numpy.typing import NDArray
 
-from anyformer.networks.activations import Array
+from anyformer.arrays import Array, Integers
 from anyformer.networks.fused import fused
 from anyformer.networks.layers import FeedForwardStage
-from anyformer.networks.runs import Run, runs
-
-Step = Callable[[Array, int], None]
+from anyformer.networks.runs import LayerRun, runs
+from anyformer.runtime.state import Step
 
 
 def multiple_of_tokens(width: int) -> int:
@@ -39,7 +35,7 @@ def feed_awake(stage: FeedForwardStage) -> Step:
     return step
 
 
-def _walk(stage: FeedForwardStage, run: Run, state: Array) -> None:
+def _walk(stage: FeedForwardStage, run: LayerRun, state: Array) -> None:
     tokens = np.arange(state.shape[1])
     layer = np.full(len(tokens), run.start)
     while len(tokens):
@@ -52,7 +48,7 @@ def _walk(stage: FeedForwardStage, run: Run, state: Array) -> None:
         layer = layer + 1
 
 
-def _apply(stage: FeedForwardStage, layer: NDArray[np.int64], x: Array) -> None:
+def _apply(stage: FeedForwardStage, layer: Integers, x: Array) -> None:
     """One layer of its own for every token, in place; x has shape (width, tokens)."""
     moves = [stage.b_2[layer, i] for i in range(len(x))]
     with np.errstate(all="ignore"):

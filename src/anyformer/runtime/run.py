@@ -6,7 +6,6 @@ only change the time it takes.
 
 import enum
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -16,14 +15,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
+from anyformer.arrays import Array, as_sequences
 from anyformer.errors import NetworkError
 from anyformer.extras import require
-from anyformer.networks.activations import Array
 from anyformer.networks.layers import AttentionStage
 from anyformer.networks.network import Network
 from anyformer.networks.runs import Layers
 from anyformer.runtime.attention import attend
-from anyformer.runtime.state import empty_state
+from anyformer.runtime.state import Step, empty_state
 
 # Tokens a block has at most: two cores' worth of cache, and enough to keep the vector units busy.
 BLOCK_TOKENS = 1 << 12
@@ -36,10 +35,6 @@ class Engine(enum.Enum):
 
     COMPILED = "compiled by Numba for this width"
     NUMPY = "plain NumPy"
-
-
-# Changes the state (width, tokens) of a block in place, as one stage does.
-Step = Callable[[Array, int], None]
 
 
 def run(
@@ -61,7 +56,8 @@ def run(
     Returns:
         An array of the shape of x.
     """
-    sequences = _checked(network, x)
+    sequences = as_sequences(x, network.tokens, network.width)
+    _check_soft(network)
     threads = threads_available() if threads is None else threads
     if threads < 1:
         raise NetworkError(f"at least one thread is needed; got threads = {threads}")
@@ -107,19 +103,9 @@ def default_engine() -> Engine:
     return Engine.COMPILED
 
 
-def _checked(network: Network, x: ArrayLike) -> Array:
-    sequences = np.asarray(x, dtype=np.float64)
-    if sequences.ndim != 3 or sequences.shape[1:] != (network.tokens, network.width):
-        raise NetworkError(
-            f"sequences must have shape (batch, tokens, width) = (batch, {network.tokens}, {network.width}); "
-            f"got {sequences.shape}"
-        )
-    if not np.isfinite(sequences).all():
-        where = int(np.argwhere(~np.isfinite(sequences))[0][0])
-        raise NetworkError(f"sequences must be finite; batch element {where} is {sequences[where].tolist()}")
+def _check_soft(network: Network) -> None:
     if not network.is_soft:
         raise NetworkError("only networks without hardmax and jumps are run fast; use networks.evaluate for hard ones")
-    return sequences
 
 
 def _block_size(batch: int, tokens: int, threads: int) -> int:

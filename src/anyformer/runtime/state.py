@@ -1,8 +1,13 @@
 """The state of a block of tokens: one row per coordinate, padded so that vector instructions need no remainder."""
 
+from collections.abc import Callable
+
 import numpy as np
 
-from anyformer.networks.activations import Array
+from anyformer.arrays import Array
+
+# Changes the state (width, tokens) of a block in place, as one stage does.
+Step = Callable[[Array, int], None]
 
 # Rows start where loads of the longest vectors may.
 ALIGNMENT = 64

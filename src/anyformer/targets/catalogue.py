@@ -1,18 +1,16 @@
 """The ready-made targets by their names on the command line."""
 
-import difflib
-import inspect
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any, Final
 
+from anyformer.catalogues import Catalogue
 from anyformer.errors import TargetError
 from anyformer.targets.attention_layer import attention
 from anyformer.targets.equivariant import bump, centre, centroid_distance, mean_scale, power_sums, softmax
 from anyformer.targets.positional import copy_first, cumulative_mean, moving_average, reverse, running_maximum, sort
 from anyformer.targets.target import Target
 
-CATALOGUE: Final[Mapping[str, Callable[..., Target]]] = MappingProxyType(
+CATALOGUE: Final = Catalogue[Target](
+    "ready-made target",
     {
         "mean-scale": mean_scale,
         "softmax": softmax,
@@ -27,7 +25,10 @@ CATALOGUE: Final[Mapping[str, Callable[..., Target]]] = MappingProxyType(
         "cumulative-mean": cumulative_mean,
         "moving-average": moving_average,
         "copy-first": copy_first,
-    }
+    },
+    TargetError,
+    sizes=("tokens", "width"),
+    advice="For your own function give path/to/file.py:function.",
 )
 
 
@@ -38,7 +39,7 @@ def ready_made(name: str, tokens: int, width: int = 1, **parameters: Any) -> Tar
     5.0
 
     Args:
-        name: a key of CATALOGUE.
+        name: one of CATALOGUE.
         tokens: the length of the sequences, at least 2.
         width: the size of a token, at least 1.
         **parameters: what the constructor of this target takes besides.
@@ -46,19 +47,7 @@ def ready_made(name: str, tokens: int, width: int = 1, **parameters: Any) -> Tar
     Returns:
         The target; `ready_made(t.name, t.tokens, t.width, **t.parameters) == t`.
     """
-    if name not in CATALOGUE:
-        raise TargetError(
-            f"a ready-made target must be one of {', '.join(CATALOGUE)}; got {name!r}.{_suggestion(name)}"
-            " For your own function give path/to/file.py:function."
-        )
-    taken = [key for key in inspect.signature(CATALOGUE[name]).parameters if key not in ("tokens", "width")]
-    for parameter in parameters:
-        if parameter not in taken:
-            raise TargetError(
-                f"the target {name!r} must get no parameters but {', '.join(taken) or 'tokens and width'};"
-                f" got {parameter!r}. Leave it out."
-            )
-    return CATALOGUE[name](tokens, width, **parameters)
+    return CATALOGUE.make(name, tokens, width, **parameters)
 
 
 def is_ready_made(target: Target) -> bool:
@@ -80,9 +69,4 @@ def descriptions() -> dict[str, str]:
     >>> descriptions()["reverse"]
     'The tokens in the opposite order.'
     """
-    return {name: (inspect.getdoc(constructor) or "").partition("\n")[0] for name, constructor in CATALOGUE.items()}
-
-
-def _suggestion(name: str) -> str:
-    close = difflib.get_close_matches(name, CATALOGUE, n=1)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    return CATALOGUE.descriptions()

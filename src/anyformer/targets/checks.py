@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from anyformer.arrays import Array, shown
 from anyformer.errors import TargetError
 from anyformer.targets import samples as sampled
-from anyformer.targets.arrays import Array, shown
 from anyformer.targets.domains import CompactSupport
 from anyformer.targets.evaluation import evaluate_as_it_lies
 from anyformer.targets.moduli import Modulus

@@ -8,9 +8,10 @@ from typing import Any, TypeAlias, cast, final
 
 import numpy as np
 
+from anyformer.arrays import Array
 from anyformer.errors import TargetError
-from anyformer.targets.arrays import Array
-from anyformer.targets.exact_json import NestedHex, from_hex, tagged, to_hex
+from anyformer.strict_json import from_hex, tagged, to_hex
+from anyformer.strict_json.floats import NestedHex
 
 Bound: TypeAlias = float | tuple[float, ...]
 
@@ -96,9 +97,9 @@ def domain_from_json(data: object) -> Domain:
     CompactSupport(low=(0.0, 0.5), high=1.0)
     """
     kinds: dict[str, type[Domain]] = {Box.kind(): Box, CompactSupport.kind(): CompactSupport}
-    fields = tagged(data, dict.fromkeys(kinds, ("low", "high")))
+    fields = tagged(data, dict.fromkeys(kinds, ("low", "high")), "a domain", TargetError)
     # The constructor checks what the casts claim.
-    low, high = cast(Bound, from_hex(fields["low"])), cast(Bound, from_hex(fields["high"]))
+    low, high = cast(Bound, from_hex(fields["low"], TargetError)), cast(Bound, from_hex(fields["high"], TargetError))
     return kinds[cast(str, fields["kind"])](low=low, high=high)
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from anyformer.arrays import Array
 from anyformer.errors import TargetError
-from anyformer.targets.arrays import Array
 from anyformer.targets.domains import CompactSupport
 from anyformer.targets.moduli import EntrywiseLipschitz, Lipschitz, Tightest, same_coordinate
 from anyformer.targets.sizes import check_sizes, whole_number

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anyformer.arrays import Array, shown
 from anyformer.errors import TargetError, raised
-from anyformer.targets.arrays import Array, shown
 
 _ONE_AT_A_TIME = "It seems to take one (tokens, width) array: declare vectorised=False."
 _MEND = "Mend the function there, or choose a domain that leaves this input out."

@@ -1,7 +1,6 @@
 """Somebody's own function, from a file or a module."""
 
 import contextlib
-import difflib
 import hashlib
 import importlib
 import importlib.util
@@ -12,8 +11,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from anyformer.arrays import Array
+from anyformer.catalogues import did_you_mean
 from anyformer.errors import TargetError, raised
-from anyformer.targets.arrays import Array
 
 _FORM = "Write path/to/file.py:function or package.module:function."
 _MOST_LISTED = 20
@@ -92,8 +92,7 @@ def _attribute(spec: str, module: ModuleType, name: str) -> Callable[[Array], An
             return found
         raise TargetError(f"{spec!r} must name a function; {name!r} is a {type(found).__name__}. Name a callable.")
     callables = sorted(key for key, value in vars(module).items() if callable(value) and not key.startswith("_"))
-    close = difflib.get_close_matches(name, callables, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
+    hint = did_you_mean(name, callables)
     listed = ", ".join(callables[:_MOST_LISTED]) or "none"
     more = ", …" if len(callables) > _MOST_LISTED else ""
     raise TargetError(f"{spec!r} must name a function that exists; the callables there are {listed}{more}.{hint}")

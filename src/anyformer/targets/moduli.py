@@ -13,10 +13,10 @@ from typing import Final, TypeAlias, cast, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from anyformer.arrays import Array
 from anyformer.errors import TargetError
 from anyformer.rebuilding import Rebuilt
-from anyformer.targets.arrays import Array
-from anyformer.targets.exact_json import from_hex, tagged, to_hex
+from anyformer.strict_json import from_hex, tagged, to_hex
 
 ROUNDING: Final = 2.0**-40
 
@@ -156,11 +156,13 @@ def modulus_from_json(data: object) -> Modulus:
     >>> modulus_from_json(Tightest((Lipschitz(0.1), Lipschitz(3.0))).to_json())
     Tightest(moduli=(Lipschitz(constant=0.1), Lipschitz(constant=3.0)))
     """
-    fields = tagged(data, {"lipschitz": ("constant",), "entrywise": ("bounds",), "tightest": ("moduli",)})
+    kinds = {"lipschitz": ("constant",), "entrywise": ("bounds",), "tightest": ("moduli",)}
+    fields = tagged(data, kinds, "a modulus", TargetError)
     if fields["kind"] == "lipschitz":
-        return Lipschitz(cast(float, from_hex(fields["constant"])))  # the constructors check what the casts claim
+        # The constructors check what the casts claim.
+        return Lipschitz(cast(float, from_hex(fields["constant"], TargetError)))
     if fields["kind"] == "entrywise":
-        return EntrywiseLipschitz(cast(Array, from_hex(fields["bounds"])))
+        return EntrywiseLipschitz(cast(Array, from_hex(fields["bounds"], TargetError)))
     if not isinstance(fields["moduli"], list):
         raise TargetError(f"the moduli of a 'tightest' must be a list; got {fields['moduli']!r}. Mend the JSON.")
     return Tightest(tuple(modulus_from_json(modulus) for modulus in fields["moduli"]))

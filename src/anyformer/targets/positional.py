@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from anyformer.arrays import Array
 from anyformer.errors import TargetError
-from anyformer.targets.arrays import Array
 from anyformer.targets.moduli import Lipschitz, Tightest, same_coordinate
 from anyformer.targets.sizes import check_sizes, whole_number
 from anyformer.targets.target import Symmetry, Target

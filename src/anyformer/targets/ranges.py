@@ -1,7 +1,7 @@
 """The range of a target on boxes, from its own formula run on intervals."""
 
+from anyformer.arrays import Array
 from anyformer.intervals import IntervalArray, enclose, enclose_each
-from anyformer.targets.arrays import Array
 from anyformer.targets.target import Target
 
 

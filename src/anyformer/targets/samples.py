@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from anyformer.targets.arrays import Array
+from anyformer.arrays import Array
 from anyformer.targets.target import Target
 
 _MOST_CORNERS = 64

@@ -11,9 +11,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from anyformer.arrays import Array
 from anyformer.errors import TargetError
 from anyformer.rebuilding import Rebuilt
-from anyformer.targets.arrays import Array
 from anyformer.targets.domains import Box, Domain
 from anyformer.targets.evaluation import Declared, evaluate_batch, evaluate_each
 from anyformer.targets.moduli import Lipschitz, Modulus

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from anyformer.errors import RunInUse
 from anyformer.mixers import Attention, Average, Bilinear, Convolution, Mixer, hybrid
 from anyformer.training.data.corpus import Corpus
 from anyformer.training.data.hold_out import TENTH
 from anyformer.training.data.pairs import Pairs, split_pairs
-from anyformer.training.run.folder import Held, RunFolder, require_only
-from anyformer.training.run.loop import Watch
+from anyformer.training.run.folder import RunFolder, require_only
+from anyformer.training.run.metrics import Watch
 from anyformer.training.run.recipe import Architecture, Recipe, Schedule, Text
 from anyformer.training.tasks.finetune import TUNING, finetune
 from anyformer.training.tasks.masked_words import Marks, MaskedWords
@@ -108,7 +109,7 @@ def entrants(architecture: Architecture, kernel: int) -> tuple[Entrant, ...]:
 
 
 @dataclass(frozen=True)
-class Task:
+class Materials:
     """What all entrants learn: words of a text, then the classes of pairs."""
 
     text: Prepared
@@ -116,15 +117,15 @@ class Task:
     held_out: Pairs
 
 
-def prepare_all(budget: Budget, corpus: Corpus, held_out: Corpus | None, pairs: Pairs, place: Path) -> Task:
+def prepare_all(budget: Budget, corpus: Corpus, held_out: Corpus | None, pairs: Pairs, place: Path) -> Materials:
     """Tokenize the text once for all runs, and hold out pairs by their first texts."""
     require_only(place, {"text", "runs", "report"})
     text = prepare(corpus, place / "text", budget.recipe.architecture.vocabulary, held_out=held_out)
-    return Task(text, *split_pairs(pairs, TENTH, seed=0))
+    return Materials(text, *split_pairs(pairs, TENTH, seed=0))
 
 
 @dataclass(frozen=True)
-class Run:
+class Trial:
     """An entrant with a seed, and where its two trainings are."""
 
     entrant: Entrant
@@ -147,38 +148,38 @@ class Run:
         return self.pretraining.is_complete and self.tuning.is_complete
 
 
-def runs_of(budget: Budget, place: Path) -> tuple[Run, ...]:
-    """All runs, seed after seed: interrupted, there are as many of each entrant, but for one."""
+def trials_of(budget: Budget, place: Path) -> tuple[Trial, ...]:
+    """All trials, seed after seed: interrupted, there are as many of each entrant, but for one."""
     return tuple(
-        Run(entrant, seed, place / "runs" / f"{entrant.name}-{seed}")
+        Trial(entrant, seed, place / "runs" / f"{entrant.name}-{seed}")
         for seed in range(budget.seeds)
         for entrant in entrants(budget.recipe.architecture, budget.kernel)
     )
 
 
-def reproduce(budget: Budget, task: Task, place: Path, watching: Watching) -> Iterator[Run]:
-    """Do all runs that nobody else works on; each is given back when it is complete.
+def reproduce(budget: Budget, materials: Materials, place: Path, watching: Watching) -> Iterator[Trial]:
+    """Do all trials that nobody else works on; each is given back when it is complete.
 
     Args:
         budget: one of BUDGETS, or another.
-        task: what `prepare_all` made.
+        materials: what `prepare_all` made.
         place: the folder of the reproduction.
-        watching: makes what is told of a run's measurements, from its title and schedule.
+        watching: makes what is told of a trial's measurements, from its title and schedule.
     """
-    for run in runs_of(budget, place):
-        recipe = recipe_of(budget, run.entrant, run.seed)
-        title = f"{run.entrant.name}, seed {run.seed}"
+    for trial in trials_of(budget, place):
+        recipe = recipe_of(budget, trial.entrant, trial.seed)
+        title = f"{trial.entrant.name}, seed {trial.seed}"
         try:
             with watching(f"{title}: words", recipe.schedule) as watch:
-                pretrain(recipe, task.text, run.pretraining.place, watch)
-            seeded = replace(budget.tuning, seed=run.seed)
-            steps = seeded.for_epochs(len(task.training), budget.epochs)
+                pretrain(recipe, materials.text, trial.pretraining.place, watch)
+            seeded = replace(budget.tuning, seed=trial.seed)
+            steps = seeded.for_epochs(len(materials.training), budget.epochs)
             with watching(f"{title}: entailment", steps) as watch:
-                learned, place = (run.pretraining.model, task.training, task.held_out), run.tuning.place
+                learned, place = (trial.pretraining.model, materials.training, materials.held_out), trial.tuning.place
                 finetune(*learned, place, budget.epochs, seeded, watch)
-        except Held:
+        except RunInUse:
             continue
-        yield run
+        yield trial
 
 
 def recipe_of(budget: Budget, entrant: Entrant, seed: int) -> Recipe:
@@ -186,11 +187,11 @@ def recipe_of(budget: Budget, entrant: Entrant, seed: int) -> Recipe:
     return budget.recipe.changed(architecture={"mixers": entrant.mixers}, schedule={"seed": seed})
 
 
-def step_times(budget: Budget, task: Task, rounds: int = 5) -> dict[str, float]:
+def step_times(budget: Budget, materials: Materials, rounds: int = 5) -> dict[str, float]:
     """Milliseconds of forward and backward of each entrant on what is trained at once: medians over rounds of turns."""
-    marks = Marks.of(task.text.tokenizer)
+    marks = Marks.of(materials.text.tokenizer)
     rows = budget.recipe.schedule.at_once or budget.recipe.schedule.batch
-    words = MaskedWords(task.text.train, task.text.valid, marks, budget.recipe.text, budget.recipe.schedule)
+    words = MaskedWords(materials.text.train, materials.text.valid, marks, budget.recipe.text, budget.recipe.schedule)
     batch = {name: tensor[:rows] for name, tensor in words.batch(0).items()}
     seconds: dict[str, list[float]] = {}
     for _ in range(rounds):

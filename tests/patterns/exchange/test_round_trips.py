@@ -135,8 +135,8 @@ def test_a_family_of_ones_own_has_no_json():
     [
         (None, '"kind" is one of explicit, full'),
         ({"kind": "sideways"}, '"kind" is one of explicit, full'),
-        ({"kind": "ring", "width": 1}, r"must have the keys \[\]; got \['width'\]"),
-        ({"kind": "sliding-window"}, r"must have the keys \['half_width'\]; got \[\]"),
+        ({"kind": "ring", "width": 1}, r"must have the keys \['kind'\]; got \['kind', 'width'\]"),
+        ({"kind": "sliding-window"}, r"must have the keys \['half_width', 'kind'\]; got \['kind'\]"),
         ({"kind": "sliding-window", "half_width": "2"}, "half_width must be a whole number"),
         ({"kind": "strided", "stride": 2, "arrangement": "any"}, "arrangement must be one of"),
         ({"kind": "causal", "of": 3}, "must be of a family"),

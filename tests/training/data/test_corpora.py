@@ -116,9 +116,9 @@ def test_sources_name_corpora():
         ("hub:", "followed by the name of a data set"),
         ("hub:a?colour=red", "no options but config, split, column; got 'colour'"),
         ("hub:a?split", "must read name=value, parted by &; got 'split'"),
-        ("synthetic:words=3", "whole numbers of at most 18 digits; got 'words=3'"),
-        ("synthetic:seed=-3", "whole numbers of at most 18 digits; got 'seed=-3'"),
-        ("synthetic:sentences=0", "sentences must be a whole number from 1; got 0"),
+        ("synthetic:words=3", "the corpus 'synthetic' must get no parameters but sentences, seed; got 'words'"),
+        ("synthetic:seed=-3", "seed must be at least 0; got -3"),
+        ("synthetic:sentences=0", "sentences must be at least 1; got 0"),
     ],
 )
 def test_wrong_sources_are_refused(source, message):

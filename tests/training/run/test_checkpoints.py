@@ -8,7 +8,7 @@ from safetensors.torch import load_file, save_file
 
 from anyformer.errors import TrainingError
 from anyformer.mixers import MixerBertForMaskedLM
-from anyformer.training.run.checkpoints import Progress, restore_newest, save_checkpoint
+from anyformer.training.run.checkpoints import Elapsed, restore_newest, save_checkpoint
 from tests.training.small import recipe
 
 
@@ -32,21 +32,21 @@ def everything(model, optimizer) -> list[torch.Tensor]:
 def test_what_is_restored_is_what_was_saved_to_the_last_bit(tmp_path):
     saved, other = model_and_optimizer(1), model_and_optimizer(2)
     assert any(not torch.equal(*pair) for pair in zip(everything(*saved), everything(*other), strict=True))
-    save_checkpoint(tmp_path, Progress(7, 1.5), *saved)
-    assert restore_newest(tmp_path, *other) == Progress(7, 1.5)
+    save_checkpoint(tmp_path, Elapsed(7, 1.5), *saved)
+    assert restore_newest(tmp_path, *other) == Elapsed(7, 1.5)
     assert all(torch.equal(*pair) for pair in zip(everything(*saved), everything(*other), strict=True))
     # Tied weights stay tied.
     assert other[0].cls.predictions.decoder.weight is other[0].bert.embeddings.word_embeddings.weight
 
 
 def test_without_a_checkpoint_a_run_starts_at_the_beginning(tmp_path):
-    assert restore_newest(tmp_path / "none", *model_and_optimizer(1)) == Progress(0, 0.0)
+    assert restore_newest(tmp_path / "none", *model_and_optimizer(1)) == Elapsed(0, 0.0)
 
 
 def test_the_newest_of_two_is_kept_and_parts_do_not_count(tmp_path):
     pair = model_and_optimizer(1)
     for step in (3, 1_000_000_000, 12, 9):
-        save_checkpoint(tmp_path, Progress(step, 0.0), *pair)
+        save_checkpoint(tmp_path, Elapsed(step, 0.0), *pair)
     (tmp_path / ".step-000000099.part").mkdir()
     assert restore_newest(tmp_path, *pair).step == 1_000_000_000
     assert len(list(tmp_path.glob("step-*"))) == 2
@@ -56,7 +56,7 @@ def test_the_newest_of_two_is_kept_and_parts_do_not_count(tmp_path):
     "changes", [{"width": 8}, {"layers": 2, "mixers": recipe().architecture.mixers[:2]}, {"vocabulary": 401}]
 )
 def test_another_architecture_is_refused(tmp_path, changes):
-    save_checkpoint(tmp_path, Progress(3, 0.0), *model_and_optimizer(1))
+    save_checkpoint(tmp_path, Elapsed(3, 0.0), *model_and_optimizer(1))
     with pytest.raises(TrainingError, match="must be of the same architecture"):
         restore_newest(tmp_path, *model_and_optimizer(1, **changes))
 
@@ -64,14 +64,14 @@ def test_another_architecture_is_refused(tmp_path, changes):
 @pytest.mark.parametrize("name", ["weights.safetensors", "optimizer.safetensors", "progress.json"])
 def test_a_damaged_checkpoint_is_named(tmp_path, name):
     pair = model_and_optimizer(1)
-    place = save_checkpoint(tmp_path, Progress(3, 0.0), *pair) / name
+    place = save_checkpoint(tmp_path, Elapsed(3, 0.0), *pair) / name
     place.write_bytes(place.read_bytes()[: place.stat().st_size // 2])
     with pytest.raises(TrainingError, match=r"must be whole; .*step-000000003"):
         restore_newest(tmp_path, *pair)
 
 
 def test_a_checkpoint_has_no_code_in_it(tmp_path):
-    place = save_checkpoint(tmp_path, Progress(3, 2.0), *model_and_optimizer(1))
+    place = save_checkpoint(tmp_path, Elapsed(3, 2.0), *model_and_optimizer(1))
     assert sorted(file.name for file in place.iterdir()) == [
         "optimizer.safetensors",
         "progress.json",
@@ -89,7 +89,7 @@ def test_a_checkpoint_has_no_code_in_it(tmp_path):
 )
 def test_a_strange_number_of_steps_is_refused(tmp_path, text):
     trained = model_and_optimizer(1)
-    (save_checkpoint(tmp_path, Progress(3), *trained) / "progress.json").write_text(text)
+    (save_checkpoint(tmp_path, Elapsed(3), *trained) / "progress.json").write_text(text)
     with pytest.raises(TrainingError, match="a checkpoint must be whole"):
         restore_newest(tmp_path, *trained)
 
@@ -108,7 +108,7 @@ def test_a_strange_number_of_steps_is_refused(tmp_path, text):
 )
 def test_a_strange_state_of_the_optimizer_is_refused(tmp_path, change):
     trained = model_and_optimizer(1)
-    file = save_checkpoint(tmp_path, Progress(3), *trained) / "optimizer.safetensors"
+    file = save_checkpoint(tmp_path, Elapsed(3), *trained) / "optimizer.safetensors"
     state = {**load_file(file), **change}
     save_file({name: tensor for name, tensor in state.items() if tensor is not None}, file)
     with pytest.raises(TrainingError, match=r"a checkpoint must be whole.*optimizer\.safetensors must have"):
@@ -117,7 +117,7 @@ def test_a_strange_state_of_the_optimizer_is_refused(tmp_path, change):
 
 def test_a_checkpoint_holds_its_own_files(tmp_path):
     trained = model_and_optimizer(1)
-    file = save_checkpoint(tmp_path / "run", Progress(3), *trained) / "weights.safetensors"
+    file = save_checkpoint(tmp_path / "run", Elapsed(3), *trained) / "weights.safetensors"
     file.rename(tmp_path / "elsewhere")
     file.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(TrainingError, match=r"weights\.safetensors must be its own file, and is a link"):

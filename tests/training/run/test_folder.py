@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from anyformer.errors import TrainingError
+from anyformer.errors import RunInUse, TrainingError
 from anyformer.training import RunFolder
-from anyformer.training.run.folder import Held
 from anyformer.training.run.metrics import Metrics
 
 
@@ -31,7 +30,7 @@ def test_somebody_elses_folder_is_left_alone(tmp_path):
 
 def test_one_start_at_a_time(tmp_path):
     folder = RunFolder(tmp_path / "run")
-    with folder.held(), pytest.raises(Held, match="one start at a time"), RunFolder(tmp_path / "run").held():
+    with folder.held(), pytest.raises(RunInUse, match="one start at a time"), RunFolder(tmp_path / "run").held():
         raise AssertionError
     with folder.held():
         pass
@@ -54,7 +53,7 @@ def test_a_damaged_folder_is_told(tmp_path):
     folder.metrics.write_text('{"step": 1}\nnonsense\n')
     with pytest.raises(TrainingError, match=r"metrics\.jsonl must have a JSON object a line"):
         folder.rows()
-    folder.said.write_text("{")
+    folder.identity_file.write_text("{")
     with pytest.raises(TrainingError, match=r"run\.json must say what the run is; it is damaged"):
         folder.begin({"seed": 1})
 
@@ -67,7 +66,7 @@ def test_a_model_without_a_run_is_no_complete_run(tmp_path):
 def test_what_a_run_is_is_said_once(tmp_path):
     folder = RunFolder(tmp_path / "run")
     folder.begin({"seed": 1})
-    folder.said.write_text('{"seed": 2, "seed": 1}')
+    folder.identity_file.write_text('{"seed": 2, "seed": 1}')
     with pytest.raises(TrainingError, match="the key 'seed' must be there once"):
         folder.begin({"seed": 1})
 

@@ -81,7 +81,7 @@ def test_what_a_recipe_may_not_say(tmp_path, toml, message):
 
 @pytest.mark.parametrize("name", ["convolution:kernel", "convolution:kernel=x", "average:kernel=3", ""])
 def test_mixers_that_cannot_be_read(name):
-    with pytest.raises(TrainingError, match="a mixer must be one of"):
+    with pytest.raises(TrainingError, match="mixers must be those of the catalogue"):
         parse_mixers([name])
 
 

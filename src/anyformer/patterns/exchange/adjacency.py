@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from anyformer.arrays import Booleans, Integers
 from anyformer.errors import PatternError
 from anyformer.patterns.neighbours import Neighbours, from_pairs
 from anyformer.patterns.pattern import SparsityPattern, single
@@ -88,7 +89,7 @@ def _from_mask(mask_mod: MaskMod, head: int, tokens: int) -> Neighbours:
     return from_pairs(tokens, *(np.concatenate(part) for part in zip(*found, strict=True)))
 
 
-def _asked(mask_mod: MaskMod, head: int, queries: NDArray[np.int64], keys: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _asked(mask_mod: MaskMod, head: int, queries: Integers, keys: Integers) -> Booleans:
     places = (np.zeros((1, 1), np.int64), np.full((1, 1), head), queries, keys)
     try:
         with warnings.catch_warnings():
@@ -102,7 +103,7 @@ def _asked(mask_mod: MaskMod, head: int, queries: NDArray[np.int64], keys: NDArr
     return array
 
 
-def _tensors(places: tuple[NDArray[np.int64], ...], error: Exception) -> list[Any]:
+def _tensors(places: tuple[Integers, ...], error: Exception) -> list[Any]:
     try:
         torch = importlib.import_module("torch")
     except ImportError:
@@ -112,5 +113,5 @@ def _tensors(places: tuple[NDArray[np.int64], ...], error: Exception) -> list[An
     return [torch.from_numpy(place) for place in places]
 
 
-def _from_dense(matrix: NDArray[np.bool_]) -> Neighbours:
+def _from_dense(matrix: Booleans) -> Neighbours:
     return from_pairs(len(matrix), *np.nonzero(matrix))

@@ -4,20 +4,20 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from anyformer.arrays import Booleans, Integers
 from anyformer.errors import PatternError
-from anyformer.patterns.neighbours import Indices, Neighbours
+from anyformer.patterns.neighbours import Neighbours
 from anyformer.patterns.pattern import SparsityPattern
 
 
-def to_edges(pattern: SparsityPattern, layer: int = 0) -> Indices:
+def to_edges(pattern: SparsityPattern, layer: int = 0) -> Integers:
     """The pairs (query, key) of a layer over all its heads, shape (connections, 2), sorted."""
     seen = pattern.layer(layer)
     return np.stack([seen.queries(), seen.indices], axis=1)
 
 
-def to_dense(pattern: SparsityPattern) -> NDArray[np.bool_]:
+def to_dense(pattern: SparsityPattern) -> Booleans:
     """Shape (layers, heads, tokens, tokens), true where the query (third axis) sees the key.
 
     Layers with fewer lists than the widest repeat theirs, as heads do.
@@ -44,7 +44,7 @@ def csr(neighbours: Neighbours) -> Any:
     return csr_array((entries, neighbours.indices, neighbours.indptr), shape=(neighbours.tokens, neighbours.tokens))
 
 
-def to_arrays(pattern: SparsityPattern) -> dict[str, Indices]:
+def to_arrays(pattern: SparsityPattern) -> dict[str, Integers]:
     """The CSR arrays under names like "layer0.head1.indices", for a safetensors file."""
     return {
         f"layer{index}.head{head}.{part}": getattr(neighbours, part)
@@ -54,7 +54,7 @@ def to_arrays(pattern: SparsityPattern) -> dict[str, Indices]:
     }
 
 
-def from_arrays(arrays: Mapping[str, Indices]) -> SparsityPattern:
+def from_arrays(arrays: Mapping[str, Integers]) -> SparsityPattern:
     """The inverse of `to_arrays`."""
     left, layers = dict(arrays), list[tuple[Neighbours, ...]]()
     while f"layer{len(layers)}.head0.indptr" in left:

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anyformer.arrays import Integers
 from anyformer.errors import PatternError
 from anyformer.extras import require
 from anyformer.patterns.exchange.adjacency import MaskMod
-from anyformer.patterns.neighbours import Indices, Neighbours, each_once
+from anyformer.patterns.neighbours import Neighbours, each_once
 from anyformer.patterns.pattern import Layer, SparsityPattern
 from anyformer.patterns.sizes import whole_number
 
@@ -86,7 +87,7 @@ def require_torch() -> Any:
     return require("torch", extra="bert", what="FlexAttention")
 
 
-def _tiles(lists: Layer) -> tuple[Indices, NDArray[np.uint8]]:
+def _tiles(lists: Layer) -> tuple[Integers, NDArray[np.uint8]]:
     """The number of the tile at every place, shape (lists, n/64, n/64), and the bits of each; tile 0 is empty."""
     rows = -(-lists[0].tokens // _TILE)
     places = [(one.queries() // _TILE) * rows + one.indices // _TILE + head * rows**2 for head, one in enumerate(lists)]
@@ -109,7 +110,7 @@ def _blocks(neighbours: Neighbours, size: int) -> tuple[Any, Any, Any, Any]:
     return (*_table(found[~whole], rows), *_table(found[whole], rows))
 
 
-def _table(codes: Indices, rows: int) -> tuple[Any, Any]:
+def _table(codes: Integers, rows: int) -> tuple[Any, Any]:
     """How many blocks there are in every row, and which, the rest filled with blocks that are not read."""
     dense = np.zeros((rows, rows), dtype=np.bool_)
     dense[codes // rows, codes % rows] = True

@@ -7,13 +7,15 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from anyformer.arrays import Integers
 from anyformer.errors import PatternError
 from anyformer.patterns.arrangement import Arrangement
 from anyformer.patterns.catalogue import FAMILIES
 from anyformer.patterns.families.combinators import Causal, Intersection, Multihead, Sequential, Union
 from anyformer.patterns.families.family import PatternFamily
-from anyformer.patterns.neighbours import Indices, Neighbours
+from anyformer.patterns.neighbours import Neighbours
 from anyformer.patterns.pattern import SparsityPattern
+from anyformer.strict_json import tagged
 
 EXPLICIT: Final = "explicit"
 KINDS: Final[Mapping[str, type[PatternFamily]]] = {
@@ -51,17 +53,9 @@ def from_json(data: object) -> PatternFamily | SparsityPattern:
     known = {EXPLICIT: {"layers"}} | {
         kind: {field.name for field in dataclasses.fields(cast(Any, family))} for kind, family in KINDS.items()
     }
-    kind = data.get("kind") if isinstance(data, Mapping) else None
-    if not isinstance(data, Mapping) or not isinstance(kind, str) or kind not in known:
-        raise PatternError(
-            f'a pattern must be an object whose "kind" is one of {", ".join(known)}; got {reprlib.repr(data)}.'
-        )
-    fields = {key: value for key, value in data.items() if key != "kind"}
-    if set(fields) != known[kind]:
-        raise PatternError(
-            f"a {kind!r} must have the keys {sorted(known[kind])}; got {reprlib.repr(sorted(map(str, fields)))}."
-            " Mend the JSON."
-        )
+    described = tagged(data, known, "a pattern", PatternError)
+    kind = described["kind"]
+    fields = {key: value for key, value in described.items() if key != "kind"}
     if kind == EXPLICIT:
         return _explicit(fields["layers"])
     try:
@@ -112,7 +106,7 @@ def _neighbours(data: object) -> Neighbours:
     return Neighbours(_numbers("indptr", data["indptr"]), _numbers("indices", data["indices"]))
 
 
-def _numbers(name: str, values: object) -> Indices:
+def _numbers(name: str, values: object) -> Integers:
     """Whole numbers from 0 as an array; NumPy alone would take true for 1."""
     if not isinstance(values, list) or not all(type(value) is int and 0 <= value < 2**63 for value in values):
         raise PatternError(f"{name} must be a list of whole numbers from 0; got {reprlib.repr(values)}. Mend the JSON.")

@@ -6,10 +6,10 @@ from typing import final
 
 import numpy as np
 
+from anyformer.arrays import Integers
 from anyformer.errors import PatternError
 from anyformer.patterns import arrangement
 from anyformer.patterns.families.family import PatternFamily, in_order
-from anyformer.patterns.neighbours import Indices
 from anyformer.patterns.pattern import SparsityPattern
 
 
@@ -31,7 +31,7 @@ class _Several(PatternFamily):
         """The pattern of sequences of this length."""
         return self._combine([part.at(tokens) for part in self.parts])
 
-    def path(self, tokens: int) -> Indices | None:
+    def path(self, tokens: int) -> Integers | None:
         """The path of the first part that has one."""
         return next((path for part in self.parts if (path := part.path(tokens)) is not None), None)
 
@@ -93,7 +93,7 @@ class Causal(PatternFamily):
         """The pattern of sequences of this length."""
         return causal(self.of.at(tokens))
 
-    def path(self, tokens: int) -> Indices | None:
+    def path(self, tokens: int) -> Integers | None:
         """The tokens in order if that is the path of the whole; no other is possible where nobody sees ahead."""
         path = self.of.path(tokens)
         return path if path is not None and np.array_equal(path, in_order(tokens)) else None

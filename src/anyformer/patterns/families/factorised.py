@@ -8,10 +8,11 @@ from typing import final
 
 import numpy as np
 
+from anyformer.arrays import Integers
 from anyformer.patterns.arrangement import Arrangement, arranged, as_arrangement
 from anyformer.patterns.families.family import PatternFamily, in_order
-from anyformer.patterns.families.windows import classes, window
-from anyformer.patterns.neighbours import Indices, from_pairs, united
+from anyformer.patterns.families.windows import classes, sliding_window
+from anyformer.patterns.neighbours import from_pairs, united
 from anyformer.patterns.pattern import SparsityPattern, single
 from anyformer.patterns.sizes import about_root, length, require_room, whole_number
 
@@ -36,10 +37,10 @@ class Strided(PatternFamily):
         """The pattern of sequences of this length."""
         tokens = length(tokens)
         stride = self.stride or about_root(tokens)
-        parts = [single(window(tokens, stride)), single(classes(np.arange(tokens) % stride))]
+        parts = [single(sliding_window(tokens, stride)), single(classes(np.arange(tokens) % stride))]
         return arranged(self.arrangement, parts)
 
-    def path(self, tokens: int) -> Indices:
+    def path(self, tokens: int) -> Integers:
         """The tokens in order, by A¹."""
         return in_order(tokens)
 
@@ -67,10 +68,10 @@ class Fixed(PatternFamily):
         ends = np.append(every[block - 1 : -1 : block], tokens - 1)
         require_room(tokens * len(ends))
         summaries = from_pairs(tokens, np.repeat(every, len(ends)), np.tile(ends, tokens))
-        parts = [single(classes(every // block)), single(united([summaries, window(tokens, 0)]))]
+        parts = [single(classes(every // block)), single(united([summaries, sliding_window(tokens, 0)]))]
         return arranged(self.arrangement, parts)
 
-    def path(self, tokens: int) -> Indices:
+    def path(self, tokens: int) -> Integers:
         """The tokens in order: within a block by A¹, and the first of a block sees the last of the one before by A²."""
         return in_order(tokens)
 
@@ -96,7 +97,7 @@ class Axial(PatternFamily):
         every, columns = np.arange(length(tokens)), self._columns(tokens)
         return arranged(self.arrangement, [single(classes(every // columns)), single(classes(every % columns))])
 
-    def path(self, tokens: int) -> Indices:
+    def path(self, tokens: int) -> Integers:
         """Row by row, every other row backwards, so that each is entered in the column where the last was left.
 
         The last row is entered in column 0, the only one it surely has; this fixes the direction of all others.

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from anyformer.patterns.neighbours import Indices
+from anyformer.arrays import Integers
 from anyformer.patterns.pattern import SparsityPattern
 
 
@@ -22,11 +22,11 @@ class PatternFamily(ABC):
     def at(self, tokens: int) -> SparsityPattern:
         """The pattern of sequences of this length, the same at every call."""
 
-    def path(self, tokens: int) -> Indices | None:
+    def path(self, tokens: int) -> Integers | None:
         """The paper's γ if one is known: γ(i+1) sees γ(i) in some layer. Whoever uses it checks it first."""
         return None
 
 
-def in_order(tokens: int) -> Indices:
+def in_order(tokens: int) -> Integers:
     """The tokens from first to last: γ wherever every token sees the one before it."""
     return np.arange(tokens, dtype=np.int64)

@@ -5,10 +5,11 @@ from typing import final
 
 import numpy as np
 
+from anyformer.arrays import Integers
 from anyformer.patterns.families.family import PatternFamily, in_order
 from anyformer.patterns.families.random_keys import random_keys
-from anyformer.patterns.families.windows import ring, window
-from anyformer.patterns.neighbours import Indices, Neighbours, from_pairs, united
+from anyformer.patterns.families.windows import ring, sliding_window
+from anyformer.patterns.neighbours import Neighbours, from_pairs, united
 from anyformer.patterns.pattern import SparsityPattern, single
 from anyformer.patterns.sizes import length, require_room, whole_number
 
@@ -31,7 +32,7 @@ class PlainStar(PatternFamily):
         """The pattern of sequences of this length."""
         return single(relays(length(tokens), 1))
 
-    def path(self, tokens: int) -> Indices | None:
+    def path(self, tokens: int) -> Integers | None:
         """Up to three tokens there is one, through the relay; from four on there is none."""
         known = {1: [0], 2: [0, 1], 3: [1, 0, 2]}
         return np.array(known[tokens], dtype=np.int64) if tokens in known else None
@@ -47,7 +48,7 @@ class Star(PatternFamily):
         tokens = length(tokens)
         return single(united([ring(tokens), relays(tokens, 1)]))
 
-    def path(self, tokens: int) -> Indices:
+    def path(self, tokens: int) -> Integers:
         """The tokens in order, along the ring."""
         return in_order(tokens)
 
@@ -67,9 +68,9 @@ class Longformer(PatternFamily):
     def at(self, tokens: int) -> SparsityPattern:
         """The pattern of sequences of this length."""
         tokens = length(tokens)
-        return single(united([window(tokens, self.half_width), relays(tokens, self.global_tokens)]))
+        return single(united([sliding_window(tokens, self.half_width), relays(tokens, self.global_tokens)]))
 
-    def path(self, tokens: int) -> Indices | None:
+    def path(self, tokens: int) -> Integers | None:
         """The tokens in order, along the window if it has any width."""
         return in_order(tokens) if self.half_width else None
 
@@ -93,9 +94,9 @@ class BigBird(PatternFamily):
     def at(self, tokens: int) -> SparsityPattern:
         """The pattern of sequences of this length."""
         tokens = length(tokens)
-        local, far = window(tokens, self.half_width), relays(tokens, self.global_tokens)
+        local, far = sliding_window(tokens, self.half_width), relays(tokens, self.global_tokens)
         return single(united([local, far, random_keys(tokens, self.random_keys, self.seed)]))
 
-    def path(self, tokens: int) -> Indices | None:
+    def path(self, tokens: int) -> Integers | None:
         """The tokens in order, along the window if it has any width."""
         return in_order(tokens) if self.half_width else None

@@ -5,9 +5,10 @@ from typing import final
 
 import numpy as np
 
+from anyformer.arrays import Integers
 from anyformer.patterns.arrangement import sequential, union
 from anyformer.patterns.families.family import PatternFamily
-from anyformer.patterns.neighbours import Indices, Neighbours, from_pairs
+from anyformer.patterns.neighbours import Neighbours, from_pairs
 from anyformer.patterns.pattern import SparsityPattern, single
 from anyformer.patterns.sizes import length
 
@@ -21,7 +22,7 @@ class Hypercube(PatternFamily):
         """The pattern of sequences of this length."""
         return union(_one_bit_each(tokens))
 
-    def path(self, tokens: int) -> Indices:
+    def path(self, tokens: int) -> Integers:
         """A Gray code of the numbers below `tokens`."""
         return gray_path(tokens)
 
@@ -35,12 +36,12 @@ class Butterfly(PatternFamily):
         """The pattern of sequences of this length."""
         return sequential(_one_bit_each(tokens))
 
-    def path(self, tokens: int) -> Indices:
+    def path(self, tokens: int) -> Integers:
         """A Gray code of the numbers below `tokens`."""
         return gray_path(tokens)
 
 
-def gray_path(tokens: int) -> Indices:
+def gray_path(tokens: int) -> Integers:
     """The numbers below `tokens` in an order in which neighbours differ in one bit.
 
     With 2^m the largest power below n, the numbers from 2^m up are an initial segment too: walk them first. Clear

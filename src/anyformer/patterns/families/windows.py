@@ -5,13 +5,14 @@ from typing import final
 
 import numpy as np
 
+from anyformer.arrays import Integers
 from anyformer.patterns.families.family import PatternFamily, in_order
-from anyformer.patterns.neighbours import Indices, Neighbours, everybody, from_pairs
+from anyformer.patterns.neighbours import Neighbours, everybody, from_pairs
 from anyformer.patterns.pattern import SparsityPattern, single
 from anyformer.patterns.sizes import about_root, length, require_room, whole_number
 
 
-def window(tokens: int, half_width: int, dilation: int = 1) -> Neighbours:
+def sliding_window(tokens: int, half_width: int, dilation: int = 1) -> Neighbours:
     """Token k sees k + i·dilation for |i| ≤ half_width, as far as these are tokens."""
     farthest = min(half_width, (tokens - 1) // dilation)  # what is farther is no token, however wide the window
     reach = np.arange(-farthest, farthest + 1) * min(dilation, tokens)
@@ -21,7 +22,7 @@ def window(tokens: int, half_width: int, dilation: int = 1) -> Neighbours:
     return from_pairs(tokens, np.nonzero(inside)[0], keys[inside])
 
 
-def classes(labels: Indices) -> Neighbours:
+def classes(labels: Integers) -> Neighbours:
     """Tokens of equal label see each other; `labels` has shape (tokens,)."""
     require_room(int(np.square(np.bincount(labels)).sum()))
     order = np.argsort(labels, kind="stable")
@@ -42,7 +43,7 @@ class Full(PatternFamily):
         require_room(tokens**2)
         return single(everybody(tokens))
 
-    def path(self, tokens: int) -> Indices:
+    def path(self, tokens: int) -> Integers:
         """The tokens in order."""
         return in_order(tokens)
 
@@ -59,9 +60,9 @@ class SlidingWindow(PatternFamily):
 
     def at(self, tokens: int) -> SparsityPattern:
         """The pattern of sequences of this length."""
-        return single(window(length(tokens), self.half_width))
+        return single(sliding_window(length(tokens), self.half_width))
 
-    def path(self, tokens: int) -> Indices | None:
+    def path(self, tokens: int) -> Integers | None:
         """The tokens in order, along the window if it has any width."""
         return in_order(tokens) if self.half_width else None
 
@@ -83,7 +84,7 @@ class DilatedWindow(PatternFamily):
 
     def at(self, tokens: int) -> SparsityPattern:
         """The pattern of sequences of this length."""
-        return single(window(length(tokens), self.half_width, self.dilation))
+        return single(sliding_window(length(tokens), self.half_width, self.dilation))
 
 
 @final
@@ -95,7 +96,7 @@ class Ring(PatternFamily):
         """The pattern of sequences of this length."""
         return single(ring(length(tokens)))
 
-    def path(self, tokens: int) -> Indices:
+    def path(self, tokens: int) -> Integers:
         """The tokens in order."""
         return in_order(tokens)
 

@@ -8,8 +8,9 @@ from typing import final
 
 import numpy as np
 
+from anyformer.arrays import Integers
 from anyformer.patterns.exchange.arrays import csr
-from anyformer.patterns.neighbours import Indices, Neighbours, each_once
+from anyformer.patterns.neighbours import Neighbours, each_once
 
 
 @final
@@ -17,20 +18,20 @@ from anyformer.patterns.neighbours import Indices, Neighbours, each_once
 class Components:
     """The strongly connected components of a list of neighbours: within one, everybody learns from everybody."""
 
-    labels: Indices  # (tokens,): the component of every token
-    queries: Indices  # (arcs between components,): the component that looks
-    keys: Indices  # (arcs between components,): the component that is looked at
+    labels: Integers  # (tokens,): the component of every token
+    queries: Integers  # (arcs between components,): the component that looks
+    keys: Integers  # (arcs between components,): the component that is looked at
 
     @property
     def count(self) -> int:
         """How many there are."""
         return int(self.labels.max()) + 1
 
-    def sources(self) -> Indices:
+    def sources(self) -> Integers:
         """Components that look at no other: nothing ever flows in."""
         return np.flatnonzero(np.bincount(self.queries, minlength=self.count) == 0)
 
-    def sinks(self) -> Indices:
+    def sinks(self) -> Integers:
         """Components that no other looks at: nothing ever flows out."""
         return np.flatnonzero(np.bincount(self.keys, minlength=self.count) == 0)
 
@@ -39,7 +40,7 @@ class Components:
         return int(self._first[component])
 
     @cached_property
-    def _first(self) -> Indices:
+    def _first(self) -> Integers:
         return np.unique(self.labels, return_index=True)[1]
 
     def order(self) -> list[int]:
@@ -68,7 +69,7 @@ def components(neighbours: Neighbours) -> Components:
     return Components(labels, queries[between], keys[between])
 
 
-def weak_pieces(neighbours: Neighbours, without: Indices) -> int:
+def weak_pieces(neighbours: Neighbours, without: Integers) -> int:
     """Into how many pieces the tokens fall, directions forgotten, once some are taken away."""
     from scipy.sparse.csgraph import connected_components
 

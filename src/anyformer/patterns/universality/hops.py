@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from anyformer.arrays import Booleans, Integers
 from anyformer.patterns.exchange.arrays import csr
 from anyformer.patterns.pattern import SparsityPattern
 
 
-def reached(pattern: SparsityPattern) -> Iterator[NDArray[np.bool_]]:
+def reached(pattern: SparsityPattern) -> Iterator[Booleans]:
     """S^1, S^2, … without end, shape (tokens, tokens): true where the output (row) has seen the input (column).
 
     >>> from anyformer.patterns import SlidingWindow
@@ -17,14 +17,14 @@ def reached(pattern: SparsityPattern) -> Iterator[NDArray[np.bool_]]:
     [10, 14, 16]
     """
     layers = [csr(seen).astype(np.int64) for seen in pattern.seen]
-    seen: NDArray[np.bool_] = np.eye(pattern.tokens, dtype=np.bool_)
+    seen: Booleans = np.eye(pattern.tokens, dtype=np.bool_)
     while True:
         for layer in layers:
             seen = layer @ seen.astype(np.int64) > 0
             yield seen
 
 
-def first_hops(pattern: SparsityPattern, most: int) -> NDArray[np.int64]:
+def first_hops(pattern: SparsityPattern, most: int) -> Integers:
     """The smallest t up to `most` with input (column) in S^t of output (row), shape (tokens, tokens); 0 if none."""
     first = np.zeros((pattern.tokens, pattern.tokens), dtype=np.int64)
     for hop, seen in zip(range(1, most + 1), reached(pattern), strict=False):

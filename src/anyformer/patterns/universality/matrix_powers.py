@@ -9,14 +9,11 @@ q ≥ 1 if and only if it is at any one q ≥ (n − 1)² + 1, and the smallest 
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from anyformer.arrays import Booleans
 from anyformer.patterns.neighbours import Neighbours
-
-Matrix: TypeAlias = NDArray[np.bool_]
 
 
 def smallest_hops_by_powers(layers: Sequence[Neighbours]) -> int | tuple[int, int, int]:
@@ -40,12 +37,12 @@ def smallest_hops_by_powers(layers: Sequence[Neighbours]) -> int | tuple[int, in
     return source, output, period * (power + 1)
 
 
-def _squares(matrix: Matrix, count: int) -> list[Matrix]:
+def _squares(matrix: Booleans, count: int) -> list[Booleans]:
     """matrix^(2^i) for i below count."""
     return list(accumulate(range(1, count), lambda power, _: _product(power, power), initial=matrix))
 
 
-def _last_not_full(prefix: Matrix, squares: list[Matrix]) -> tuple[int, Matrix]:
+def _last_not_full(prefix: Booleans, squares: list[Booleans]) -> tuple[int, Booleans]:
     """The largest q below 2^(number of squares) for which prefix·M^q is not full, and that product."""
     power, product = 0, prefix
     for exponent, square in reversed(list(enumerate(squares))):
@@ -55,12 +52,12 @@ def _last_not_full(prefix: Matrix, squares: list[Matrix]) -> tuple[int, Matrix]:
     return power, product
 
 
-def _product(left: Matrix, right: Matrix) -> Matrix:
+def _product(left: Booleans, right: Booleans) -> Booleans:
     # Counts up to 2^24 are exact in float32, for which multiplication is fastest.
     return np.asarray(left.astype(np.float32) @ right.astype(np.float32) > 0)
 
 
-def _dense(neighbours: Neighbours) -> Matrix:
+def _dense(neighbours: Neighbours) -> Booleans:
     dense = np.zeros((neighbours.tokens, neighbours.tokens), dtype=np.bool_)
     dense[neighbours.queries(), neighbours.indices] = True
     return dense

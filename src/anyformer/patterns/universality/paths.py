@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from anyformer.arrays import Integers
 from anyformer.patterns.exchange.arrays import csr
-from anyformer.patterns.neighbours import Indices, Neighbours
+from anyformer.patterns.neighbours import Neighbours
 from anyformer.patterns.universality.conditions import Answer, TokenPath
 from anyformer.patterns.universality.connectivity import Components, incomparable_pair, weak_pieces
 from anyformer.patterns.universality.solver import NAME, Undecided, hamiltonian_path
@@ -14,7 +15,7 @@ from anyformer.patterns.universality.witnesses import Cut, Incomparable, Infeasi
 _LARGEST_CUT, _SINGLE_CUTS = 8, 256
 
 
-def find_path(seen: Neighbours, parts: Components, known: Indices | None, seconds: float) -> TokenPath:
+def find_path(seen: Neighbours, parts: Components, known: Integers | None, seconds: float) -> TokenPath:
     """Known orders first, then small proofs that there is none, then the solver.
 
     Args:
@@ -38,7 +39,7 @@ def find_path(seen: Neighbours, parts: Components, known: Indices | None, second
     return TokenPath(Answer.HOLDS, tuple(answer.tolist()), f"found by {NAME}")
 
 
-def is_path(seen: Neighbours, order: Indices) -> bool:
+def is_path(seen: Neighbours, order: Integers) -> bool:
     """Whether `order` holds every token once and each sees the one before it."""
     tokens = seen.tokens
     if order.shape != (tokens,) or not np.array_equal(np.sort(order), np.arange(tokens)):
@@ -46,7 +47,7 @@ def is_path(seen: Neighbours, order: Indices) -> bool:
     return bool(seen.sees(order[1:], order[:-1]).all())
 
 
-def matched_keys(seen: Neighbours) -> Indices:
+def matched_keys(seen: Neighbours) -> Integers:
     """A key before as many queries as can each have their own among those they see; −1 for the others."""
     from scipy.sparse.csgraph import maximum_bipartite_matching
 
@@ -54,7 +55,7 @@ def matched_keys(seen: Neighbours) -> Indices:
     return np.asarray(maximum_bipartite_matching(csr(others), perm_type="column"), dtype=np.int64)
 
 
-def _candidates(tokens: int, known: Indices | None) -> Iterator[tuple[str, Indices]]:
+def _candidates(tokens: int, known: Integers | None) -> Iterator[tuple[str, Integers]]:
     if known is not None:
         yield "known for this family", np.asarray(known, dtype=np.int64)
     yield "the tokens in order", np.arange(tokens)

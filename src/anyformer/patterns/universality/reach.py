@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from anyformer.patterns.neighbours import Indices, Neighbours, each_once
+from anyformer.arrays import Booleans, Integers
+from anyformer.patterns.neighbours import Neighbours, each_once
 
 _SOURCES_AT_ONCE = 2**24  # entries of the table of who has heard of whom: 16 MB
 _ROWS_AT_ONCE = 2**15  # gathered bit sets: 16 MB at 4,096 sources
@@ -50,12 +50,12 @@ class _Layer:
         return int(degrees[degrees < self.seen.tokens].sum())
 
     @cached_property
-    def told(self) -> Indices:
+    def told(self) -> Integers:
         """How many each token tells besides itself, shape (tokens,)."""
         return np.bincount(self.seen.indices, minlength=self.seen.tokens) - 1
 
 
-def _hops_from(sources: Indices, layers: Sequence[_Layer]) -> int:
+def _hops_from(sources: Integers, layers: Sequence[_Layer]) -> int:
     """After how many hops every token has heard of each of these sources."""
     heard = np.zeros((layers[0].seen.tokens, len(sources)), dtype=np.bool_)
     heard[sources, np.arange(len(sources))] = True
@@ -70,7 +70,7 @@ def _hops_from(sources: Indices, layers: Sequence[_Layer]) -> int:
     return hops
 
 
-def _hop(heard: NDArray[np.bool_], layer: _Layer, news: Indices) -> Indices:
+def _hop(heard: Booleans, layer: _Layer, news: Integers) -> Integers:
     """Pass one layer on, in place; returns the flat places of `heard` that are new."""
     sources = heard.shape[1]
     holders = news // sources
@@ -79,7 +79,7 @@ def _hop(heard: NDArray[np.bool_], layer: _Layer, news: Indices) -> Indices:
     return _thin(heard, layer.seers, news, holders) if _THIN * passed_on < thick else _thick(heard, layer.seen)
 
 
-def _thin(heard: NDArray[np.bool_], seers: Neighbours, news: Indices, holders: Indices) -> Indices:
+def _thin(heard: Booleans, seers: Neighbours, news: Integers, holders: Integers) -> Integers:
     counts = seers.degrees[holders]
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     receivers = seers.indices[np.repeat(seers.indptr[holders], counts) + within]
@@ -90,7 +90,7 @@ def _thin(heard: NDArray[np.bool_], seers: Neighbours, news: Indices, holders: I
     return fresh
 
 
-def _thick(heard: NDArray[np.bool_], seen: Neighbours) -> Indices:
+def _thick(heard: Booleans, seen: Neighbours) -> Integers:
     bits = np.packbits(heard, axis=1)
     bits = np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8))).view(np.uint64)
     united = np.empty_like(bits)
@@ -104,7 +104,7 @@ def _thick(heard: NDArray[np.bool_], seen: Neighbours) -> Indices:
     return fresh
 
 
-def _row_chunks(seen: Neighbours) -> list[Indices]:
+def _row_chunks(seen: Neighbours) -> list[Integers]:
     """Runs of rows of about as many neighbours in all; rows that see everybody are left out."""
     runs = np.split(np.arange(seen.tokens), np.flatnonzero(np.diff(seen.indptr[:-1] // _ROWS_AT_ONCE)) + 1)
     partial = (run[seen.degrees[run] < seen.tokens] for run in runs)

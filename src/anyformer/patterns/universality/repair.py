@@ -6,9 +6,9 @@ from itertools import pairwise
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from anyformer.patterns.neighbours import Indices, Neighbours, from_pairs, united
+from anyformer.arrays import Booleans, Integers
+from anyformer.patterns.neighbours import Neighbours, from_pairs, united
 from anyformer.patterns.pattern import SparsityPattern
 from anyformer.patterns.universality.augmentation import strongest_bound, strongly_connecting_arcs
 from anyformer.patterns.universality.conditions import Answer, SelfLoops, TokenPath
@@ -81,7 +81,7 @@ def repair_for_paper_b(
         path: what the checker says of condition 2.
         seconds: for the solver, where a smaller cover may exist.
     """
-    paths: tuple[Indices, ...]
+    paths: tuple[Integers, ...]
     if path.answer is Answer.HOLDS:
         paths, fewest = (np.array(path.gamma, dtype=np.int64),), 1
     else:
@@ -92,7 +92,7 @@ def repair_for_paper_b(
     return Repair(loops.missing, tuple(joins), len(joins) == max(fewest - 1, strongest_bound(parts)))
 
 
-def _cover(seen: Neighbours, parts: Components, path: TokenPath, seconds: float) -> tuple[tuple[Indices, ...], int]:
+def _cover(seen: Neighbours, parts: Components, path: TokenPath, seconds: float) -> tuple[tuple[Integers, ...], int]:
     """Paths that visit every token once, and a proved bound on how few there can be.
 
     All tokens of a path but its first are matched to the one before. Nothing flows into a source, so that a path which
@@ -110,9 +110,9 @@ def _cover(seen: Neighbours, parts: Components, path: TokenPath, seconds: float)
     return tuple(paths), fewest
 
 
-def _walks(seen: Neighbours) -> list[Indices]:
+def _walks(seen: Neighbours) -> list[Integers]:
     """Paths from the first token left, forwards and then backwards, each time to the first neighbour left."""
-    seers, left, paths = seen.transposed(), np.ones(seen.tokens, dtype=np.bool_), list[Indices]()
+    seers, left, paths = seen.transposed(), np.ones(seen.tokens, dtype=np.bool_), list[Integers]()
     for start in range(seen.tokens):
         if left[start]:
             left[start] = False
@@ -121,7 +121,7 @@ def _walks(seen: Neighbours) -> list[Indices]:
     return paths
 
 
-def _walk(token: int, following: Neighbours, left: NDArray[np.bool_]) -> list[int]:
+def _walk(token: int, following: Neighbours, left: Booleans) -> list[int]:
     """What comes after the token, taken off `left` on the way."""
     path = list[int]()
     while (free := following.keys_of(token)[left[following.keys_of(token)]]).size:
@@ -131,11 +131,11 @@ def _walk(token: int, following: Neighbours, left: NDArray[np.bool_]) -> list[in
     return path
 
 
-def _along(before: Indices) -> list[Indices]:
+def _along(before: Integers) -> list[Integers]:
     """The paths that follow `before`, the token before each one or −1; a cycle is cut where it is met first."""
     after = {int(key): query for query, key in enumerate(before) if key >= 0}
     starts = [*np.flatnonzero(before < 0).tolist(), *range(len(before))]
-    paths, visited = list[Indices](), set[int]()
+    paths, visited = list[Integers](), set[int]()
     for start in starts:
         path, token = list[int](), start
         while token is not None and token not in visited:

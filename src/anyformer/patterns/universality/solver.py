@@ -5,9 +5,10 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from anyformer.arrays import Integers
 from anyformer.errors import MissingPackageError, words_of
 from anyformer.extras import require
-from anyformer.patterns.neighbours import Indices, Neighbours
+from anyformer.patterns.neighbours import Neighbours
 
 NAME: Final = "OR-Tools CP-SAT"
 MOST_ARCS: Final = 200_000  # beyond, the model alone takes seconds, and nothing is found in ten more
@@ -18,7 +19,7 @@ MOST_ARCS: Final = 200_000  # beyond, the model alone takes seconds, and nothing
 class Cover:
     """Paths that visit every token once, and whether fewer are proved impossible."""
 
-    paths: tuple[Indices, ...]
+    paths: tuple[Integers, ...]
     proved_smallest: bool
 
 
@@ -30,7 +31,7 @@ class Undecided:
     reason: str
 
 
-def hamiltonian_path(neighbours: Neighbours, seconds: float) -> Indices | Undecided | None:
+def hamiltonian_path(neighbours: Neighbours, seconds: float) -> Integers | Undecided | None:
     """All tokens in an order in which each sees the one before; None if there is proved to be no such order.
 
     Args:
@@ -71,14 +72,14 @@ class _Problem:
     solver: Any
     arcs: list[tuple[int, int, Any]]
 
-    def paths(self) -> list[Indices]:
+    def paths(self) -> list[Integers]:
         """The routes from node 0 back to it."""
         used = [(before, after) for before, after, literal in self.arcs if self.solver.boolean_value(literal)]
         following = {before: after for before, after in used if before}
         return [_route(first, following) for before, first in used if not before]
 
 
-def _route(node: int, following: dict[int, int]) -> Indices:
+def _route(node: int, following: dict[int, int]) -> Integers:
     route = []
     while node:
         route.append(node - 1)

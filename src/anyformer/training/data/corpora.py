@@ -7,6 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, final
 
+from anyformer.catalogues import Catalogue
 from anyformer.errors import TrainingError
 from anyformer.training.data.corpus import Corpus
 from anyformer.training.data.hub import HubText
@@ -24,6 +25,7 @@ ALIASES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 )
 """Short names of data sets on the hub, with the config they stand for."""
 
+_DRAWN: Final = Catalogue[Corpus]("corpus", {"synthetic": SyntheticLanguage}, TrainingError)
 _ENDINGS: Final = (".txt", ".txt.xz", ".txt.gz")
 _LONGEST: Final = 1 << 20
 """Bytes of a line that are held at once."""
@@ -101,8 +103,8 @@ def open_corpus(source: str | Path | None = None) -> Corpus:
     if source is None:
         return SyntheticLanguage()
     kind, sign, rest = str(source).partition(":")
-    if kind == "synthetic":
-        return _synthetic(rest)
+    if kind in _DRAWN:
+        return _DRAWN.parse(str(source))
     if kind == "hub" and sign:
         return _hub(rest)
     return TextFiles((Path(source),))
@@ -115,17 +117,3 @@ def _hub(rest: str) -> HubText:
         raise TrainingError("hub: must be followed by the name of a data set; got nothing. Example: hub:wikitext.")
     dataset, config = ALIASES.get(name, (name, None))
     return HubText(dataset, options.get("config", config), options.get("split", "train"), options.get("column"))
-
-
-def _synthetic(rest: str) -> SyntheticLanguage:
-    options = {}
-    for option in filter(None, rest.split(",")):
-        key, _, value = option.partition("=")
-        if key not in ("sentences", "seed") or not value.isdecimal() or len(value) > 18:
-            raise TrainingError(
-                f"options of the synthetic language must be sentences=… and seed=…, whole numbers of at most 18 digits;"
-                f" got {option!r:.200}."
-                " Example: synthetic:sentences=1000,seed=1."
-            )
-        options[key] = int(value)
-    return SyntheticLanguage(**options)

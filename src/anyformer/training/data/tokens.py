@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyformer import strict_json
+from anyformer.atomic import atomic_file
 from anyformer.errors import TrainingError, words_of
-from anyformer.replacing import replacing
 from anyformer.training.data.corpus import Corpus
 from anyformer.training.data.vocabulary import tokenizer_digest
 
@@ -60,10 +60,10 @@ def write_tokens(corpus: Corpus, tokenizer: Any, place: Path) -> TokenFile:
     _origin_place(place).unlink(missing_ok=True)
     place.unlink(missing_ok=True)
     dtype = np.dtype(np.uint16 if len(tokenizer) <= 1 << 16 else np.uint32)
-    with replacing(place) as file:
+    with atomic_file(place) as file:
         tokens, size = _stream(corpus, tokenizer, dtype, file)
     origin = Origin(corpus.name, corpus.digest(), tokenizer_digest(tokenizer), tokens, size)
-    with replacing(_origin_place(place)) as file:
+    with atomic_file(_origin_place(place)) as file:
         file.write((json.dumps(asdict(origin), indent=2) + "\n").encode())
     return open_tokens(place)
 

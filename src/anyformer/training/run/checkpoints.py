@@ -15,8 +15,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from anyformer import strict_json
+from anyformer.atomic import atomic_folder
 from anyformer.errors import TrainingError, words_of
-from anyformer.replacing import replacing_folder
 from anyformer.training.run.writing import writing
 
 ADAM = ("step", "exp_avg", "exp_avg_sq")
@@ -26,27 +26,27 @@ KEPT = 2
 
 
 @dataclass(frozen=True)
-class Progress:
+class Elapsed:
     """How far a run has come: steps done, and the seconds they took over all its starts."""
 
     step: int = 0
     seconds: float = 0.0
 
 
-def save_checkpoint(folder: Path, progress: Progress, model: nn.Module, optimizer: torch.optim.Optimizer) -> Path:
+def save_checkpoint(folder: Path, elapsed: Elapsed, model: nn.Module, optimizer: torch.optim.Optimizer) -> Path:
     """Write `folder/step-…` and remove all but the newest ones."""
-    place = folder / f"step-{progress.step:09d}"
+    place = folder / f"step-{elapsed.step:09d}"
     # What is there of this step is of an earlier start, with the same contents.
-    with writing("a checkpoint", place), replacing_folder(place) as part:
+    with writing("a checkpoint", place), atomic_folder(place) as part:
         save_file(_weights(model), part / "weights.safetensors")
         save_file(_optimizer_state(optimizer), part / "optimizer.safetensors")
-        (part / "progress.json").write_text(json.dumps({"step": progress.step, "seconds": progress.seconds}))
+        (part / "progress.json").write_text(json.dumps({"step": elapsed.step, "seconds": elapsed.seconds}))
     for old in _complete(folder)[:-KEPT]:
         shutil.rmtree(old)
     return place
 
 
-def restore_newest(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
+def restore_newest(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> Elapsed:
     """Put the newest checkpoint into model and optimizer; from the start if there is none.
 
     Raises:
@@ -54,11 +54,11 @@ def restore_newest(folder: Path, model: nn.Module, optimizer: torch.optim.Optimi
     """
     complete = _complete(folder)
     if not complete:
-        return Progress()
+        return Elapsed()
     place = complete[-1]
     try:
         weights, state = (_tensors(place, name) for name in ("weights.safetensors", "optimizer.safetensors"))
-        progress = _progress(strict_json.read(_own(place, "progress.json")))
+        elapsed = _elapsed(strict_json.read(_own(place, "progress.json")))
         _check_architecture(place, model, weights)
         _check_optimizer_state(optimizer, state)
     except TrainingError:
@@ -72,7 +72,7 @@ def restore_newest(folder: Path, model: nn.Module, optimizer: torch.optim.Optimi
         for name, tensor in _named(model).items():
             tensor.copy_(weights[name])
     _put_optimizer_state(optimizer, state)
-    return progress
+    return elapsed
 
 
 def _tensors(place: Path, name: str) -> dict[str, Tensor]:
@@ -87,11 +87,11 @@ def _own(place: Path, name: str) -> Path:
     return place / name
 
 
-def _progress(told: Any) -> Progress:
+def _elapsed(told: Any) -> Elapsed:
     match told:
         case {"step": int(step), "seconds": int(seconds) | float(seconds), **rest} if not rest:
             if not isinstance(step, bool) and 0 <= step < 2**53 and 0 <= seconds < 2**53:
-                return Progress(step, float(seconds))
+                return Elapsed(step, float(seconds))
     raise ValueError(f"progress.json must have a whole step and seconds, neither negative; got {told!r:.200}")
 
 

@@ -8,7 +8,6 @@ model/            the result, as Hugging Face keeps models; its presence says th
 """
 
 import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,14 +18,10 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from anyformer import strict_json
-from anyformer.errors import TrainingError, words_of
-from anyformer.replacing import replacing, replacing_folder
+from anyformer.atomic import atomic_folder, write_text
+from anyformer.errors import RunInUse, TrainingError, words_of
 from anyformer.training.data.saved_folders import quiet
 from anyformer.training.run.writing import writing
-
-
-class Held(TrainingError):
-    """Somebody else works on the run."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +48,10 @@ class RunFolder:
     @property
     def is_complete(self) -> bool:
         """Whether the result is there."""
-        return self.said.is_file() and self.model.is_dir()
+        return self.identity_file.is_file() and self.model.is_dir()
 
     @property
-    def said(self) -> Path:
+    def identity_file(self) -> Path:
         """What it is a run of."""
         return self.place / "run.json"
 
@@ -67,15 +62,15 @@ class RunFolder:
             TrainingError: if it belongs to another run, or to something else altogether.
         """
         self.require_free()
-        if self.said.is_file():
-            _same(self.said, strict_json.loads(json.dumps(identity)))
+        if self.identity_file.is_file():
+            _same(self.identity_file, strict_json.loads(json.dumps(identity)))
             return
         self.place.mkdir(parents=True, exist_ok=True)
-        write_text(self.said, json.dumps(identity, indent=2) + "\n")
+        write_text(self.identity_file, json.dumps(identity, indent=2) + "\n")
 
     def require_free(self) -> None:
         """Refuse a place that has something else in it than a run."""
-        if not self.said.is_file():
+        if not self.identity_file.is_file():
             require_only(self.place, {"lock", "text"})
 
     @contextmanager
@@ -83,14 +78,14 @@ class RunFolder:
         """While this process works on the run. A killed process holds nothing.
 
         Raises:
-            Held: if another process does.
+            RunInUse: if another process does.
         """
         self.place.mkdir(parents=True, exist_ok=True)
         lock = FileLock(self.place / "lock")
         try:
             lock.acquire(blocking=False)
         except Timeout:
-            raise Held(f"a run must be worked on by one start at a time; {self.place} is. Wait for it.") from None
+            raise RunInUse(f"a run must be worked on by one start at a time; {self.place} is. Wait for it.") from None
         try:
             yield
         finally:
@@ -98,7 +93,7 @@ class RunFolder:
 
     def finish(self, model: Any, tokenizer: Any) -> None:
         """Write the model, in one step."""
-        with writing("the model", self.model), quiet(), replacing_folder(self.model) as part:
+        with writing("the model", self.model), quiet(), atomic_folder(self.model) as part:
             model.save_pretrained(part)
             tokenizer.save_pretrained(part)
         shutil.rmtree(self.checkpoints, ignore_errors=True)
@@ -132,33 +127,25 @@ def require_only(place: Path, ours: set[str]) -> None:
         )
 
 
-def write_text(place: Path, text: str) -> None:
-    """Write a file in one step, and have the disk keep it."""
-    with replacing(place) as file:
-        file.write(text.encode())
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _same(said: Path, identity: Mapping[str, Any]) -> None:
+def _same(file: Path, identity: Mapping[str, Any]) -> None:
     try:
-        there, here = _flat(strict_json.read(said)), _flat(identity)
+        there, here = _flat(strict_json.read(file)), _flat(identity)
     except ValueError as error:
         raise TrainingError(
-            f"{said} must say what the run is; it is damaged: {words_of(error)}. Name another output."
+            f"{file} must say what the run is; it is damaged: {words_of(error)}. Name another output."
         ) from error
     for name in {**there, **here}:
         if there.get(name) != here.get(name):
             raise TrainingError(
-                f"a run must go on as it began; the one in {said.parent} has {name} = {_brief(there.get(name))}, and"
+                f"a run must go on as it began; the one in {file.parent} has {name} = {_brief(there.get(name))}, and"
                 f" {_brief(here.get(name))} is asked for. Ask for the same, or name another output folder."
             )
 
 
-def _row(told: Any) -> dict[str, Any]:
-    if not isinstance(told, dict) or type(told.get("step")) is not int:
-        raise ValueError(f"a line must be an object with a step, a whole number; got {told!r:.200}")
-    return told
+def _row(row: Any) -> dict[str, Any]:
+    if not isinstance(row, dict) or type(row.get("step")) is not int:
+        raise ValueError(f"a line must be an object with a step, a whole number; got {row!r:.200}")
+    return row
 
 
 def _flat(value: Any, name: str = "") -> dict[str, Any]:

@@ -8,7 +8,7 @@ seed. Each process takes its rows of the batch, so how many there are does not m
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -19,16 +19,14 @@ from torch import Tensor, nn
 
 from anyformer.errors import TrainingError
 from anyformer.training.run import seeds
-from anyformer.training.run.checkpoints import Progress, restore_newest, save_checkpoint
+from anyformer.training.run.checkpoints import Elapsed, restore_newest, save_checkpoint
 from anyformer.training.run.folder import RunFolder
-from anyformer.training.run.metrics import Metrics
+from anyformer.training.run.metrics import Metrics, Watch
 from anyformer.training.run.processes import accelerator as new_accelerator
 from anyformer.training.run.processes import processes
 from anyformer.training.run.recipe import Schedule
 
 Batch = dict[str, Tensor]
-Watch = Callable[[Mapping[str, Any]], None]
-"""What a progress bar is told: the rows of metrics.jsonl, as they come."""
 
 
 class Task(ABC):
@@ -54,15 +52,15 @@ def train(model: nn.Module, task: Task, schedule: Schedule, folder: RunFolder, w
     """
     accelerator = new_accelerator()
     wrapped, optimizer = accelerator.prepare(model, _adam(model, schedule))
-    progress = restore_newest(folder.checkpoints, model, optimizer)
-    _require_same_step(progress.step, accelerator)
-    with Metrics.open(folder, progress.step, accelerator.is_main_process, watch) as metrics:
-        clock = _Clock(progress.seconds)
-        if progress.step == 0:
+    elapsed = restore_newest(folder.checkpoints, model, optimizer)
+    _require_same_step(elapsed.step, accelerator)
+    with Metrics.open(folder, elapsed.step, accelerator.is_main_process, watch) as metrics:
+        clock = _Clock(elapsed.seconds)
+        if elapsed.step == 0:
             metrics.add(step=0, **_evaluated(model, task, accelerator))
-        for step in range(progress.step, schedule.steps):
+        for step in range(elapsed.step, schedule.steps):
             measured = _step(wrapped, optimizer, task.batch(step), schedule, step, accelerator)
-            done = Progress(step + 1, clock.seconds())
+            done = Elapsed(step + 1, clock.seconds())
             metrics.add(step=done.step, **measured, seconds=done.seconds)
             last = done.step == schedule.steps
             if last or done.step % schedule.evaluate_every == 0:
@@ -84,7 +82,7 @@ def run_in(place: Path, identity: Mapping[str, Any]) -> Iterator[RunFolder]:
         if shared.is_main_process:
             folder.begin(identity)
         shared.wait_for_everyone()
-        if not folder.said.is_file():
+        if not folder.identity_file.is_file():
             raise TrainingError(f"the output must be on a disk that all hosts share; {place} is not. Name another.")
         yield folder
 

@@ -10,6 +10,9 @@ from typing import IO, Any, Self
 from anyformer.extras import require
 from anyformer.training.run.folder import RunFolder
 
+Watch = Callable[[Mapping[str, Any]], None]
+"""What a progress bar is told: the rows of metrics.jsonl, as they come."""
+
 
 @dataclass(frozen=True)
 class Metrics:
@@ -17,13 +20,11 @@ class Metrics:
 
     file: IO[str] | None
     board: Any
-    watch: Callable[[Mapping[str, Any]], None] | None
+    watch: Watch | None
 
     @classmethod
     @contextmanager
-    def open(
-        cls, folder: RunFolder, step: int, is_main: bool, watch: Callable[[Mapping[str, Any]], None] | None
-    ) -> Iterator[Self]:
+    def open(cls, folder: RunFolder, step: int, is_main: bool, watch: Watch | None) -> Iterator[Self]:
         """Go on after a step: what an earlier start measured beyond it is forgotten."""
         if not is_main:
             yield cls(None, None, None)

@@ -38,14 +38,12 @@ def parse_mixers(names: Sequence[str]) -> tuple[Mixer, ...]:
 
 
 def _mixer(name: str) -> Mixer:
-    kind, _, options = name.partition(":")
     try:
-        sizes = {key.strip(): int(value) for key, value in (part.split("=") for part in options.split(",") if part)}
-        return from_json({"kind": kind, **sizes})
-    except (ValueError, MixerError) as error:
+        return CATALOGUE.parse(name)
+    except MixerError as error:
         raise TrainingError(
-            f"a mixer must be one of {', '.join(CATALOGUE)}, with its sizes as in convolution:kernel=15,filters=8;"
-            f" got {name!r:.200}: {error!s:.200}"
+            f"mixers must be those of the catalogue, written as convolution:kernel=15,filters=8; got {name!r:.200}:"
+            f" {error!s:.400}"
         ) from error
 
 

@@ -50,6 +50,6 @@ class Classes(Task):
         """The share of examples held out whose class is found."""
         right = 0
         for examples, outputs in outputs_of(model, self.held_out, self.padding):
-            said = outputs.logits.argmax(dim=1).tolist()
-            right += sum(answer == example.label for answer, example in zip(said, examples, strict=True))
+            predicted = outputs.logits.argmax(dim=1).tolist()
+            right += sum(answer == example.label for answer, example in zip(predicted, examples, strict=True))
         return {"accuracy": right / len(self.held_out)}

@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from anyformer.arrays import Integers
 from anyformer.training.run import seeds
 
 AT_ONCE = 64
@@ -41,7 +40,7 @@ def rows_of_step(count: int, batch: int, seed: int, step: int) -> list[int]:
 
 
 @lru_cache(maxsize=4)
-def _order(count: int, seed: int, epoch: int) -> NDArray[np.int64]:
+def _order(count: int, seed: int, epoch: int) -> Integers:
     return seeds.generator("order", seed, epoch).permutation(count)
 
 

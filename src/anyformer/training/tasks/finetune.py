@@ -16,7 +16,8 @@ from anyformer.training.data.saved_folders import SavedModel, in_a_line, quiet, 
 from anyformer.training.data.vocabulary import load_tokenizer
 from anyformer.training.run import seeds
 from anyformer.training.run.folder import RunFolder
-from anyformer.training.run.loop import Watch, finish, require_fair_shares, run_in, train
+from anyformer.training.run.loop import finish, require_fair_shares, run_in, train
+from anyformer.training.run.metrics import Watch
 from anyformer.training.run.recipe import Schedule, longest_sequence
 from anyformer.training.tasks.answers import Answers
 from anyformer.training.tasks.classes import Classes, encode_pairs

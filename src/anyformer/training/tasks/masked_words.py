@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from anyformer.arrays import Integers
 from anyformer.mixers.bert.language import IGNORED
 from anyformer.training.data.tokens import require_sequences
 from anyformer.training.run import seeds
@@ -100,7 +101,7 @@ class MaskedWords(Task):
             "next_sentence_label": torch.from_numpy(elsewhere),
         }
 
-    def _hidden(self, framed: NDArray[np.int64], random: np.random.Generator) -> Batch:
+    def _hidden(self, framed: Integers, random: np.random.Generator) -> Batch:
         """BERT's way: of the tokens to predict, 80 % are replaced by [MASK], 10 % by any word, 10 % stay."""
         order = random.random(framed.shape)
         order[np.isin(framed, self.marks.special)] = 2.0  # marks come last: never predicted while words remain
@@ -113,13 +114,13 @@ class MaskedWords(Task):
         return {"input_ids": torch.from_numpy(shown), "labels": torch.from_numpy(labels)}
 
 
-def _windows(ids: NDArray[Any], random: np.random.Generator, rows: int, length: int) -> NDArray[np.int64]:
+def _windows(ids: NDArray[Any], random: np.random.Generator, rows: int, length: int) -> Integers:
     """(rows, length) tokens that follow each other in the text."""
     starts = random.integers(0, len(ids) - length + 1, rows)
     return np.stack([ids[start : start + length] for start in starts]).astype(np.int64)
 
 
-def _framed(windows: NDArray[np.int64], marks: Marks) -> NDArray[np.int64]:
+def _framed(windows: Integers, marks: Marks) -> Integers:
     return np.pad(windows, ((0, 0), (1, 1)), constant_values=((0, 0), (marks.start, marks.end)))
 
 
@@ -136,5 +137,5 @@ def _judged(model: nn.Module, batch: Mapping[str, Tensor]) -> dict[str, float]:
     sums = {"loss": float(cross_entropy(scores.float(), wanted, reduction="sum")), **right}
     if follows is None:
         return sums
-    said = model.cls.seq_relationship(outputs.pooler_output).argmax(dim=1)
-    return {**sums, "follows": float((said == follows).sum()), "rows": float(len(follows))}
+    predicted = model.cls.seq_relationship(outputs.pooler_output).argmax(dim=1)
+    return {**sums, "follows": float((predicted == follows).sum()), "rows": float(len(follows))}

@@ -13,14 +13,15 @@ import torch
 from filelock import FileLock
 from numpy.typing import NDArray
 
+from anyformer.atomic import atomic_folder
 from anyformer.errors import TrainingError
-from anyformer.replacing import replacing_folder
 from anyformer.training.data.corpus import Corpus
 from anyformer.training.data.tokens import Origin, TokenFile, open_tokens, split_tokens, write_tokens
 from anyformer.training.data.vocabulary import load_tokenizer, train_tokenizer
 from anyformer.training.run import seeds
 from anyformer.training.run.folder import RunFolder
-from anyformer.training.run.loop import Watch, finish, require_fair_shares, run_in, train
+from anyformer.training.run.loop import finish, require_fair_shares, run_in, train
+from anyformer.training.run.metrics import Watch
 from anyformer.training.run.processes import processes
 from anyformer.training.run.recipe import Recipe
 from anyformer.training.run.writing import writing
@@ -79,12 +80,12 @@ def _prepared(
 def _tokenizer(corpus: Corpus, place: Path, vocabulary: int) -> Any:
     """The one in its folder if it was learned from this corpus for this size, or a new one in its place."""
     origin = json.dumps({"corpus": corpus.digest(), "vocabulary": vocabulary})
-    said = place / "learned_from.json"
-    if not said.is_file() or said.read_bytes() != origin.encode():
+    origin_file = place / "learned_from.json"
+    if not origin_file.is_file() or origin_file.read_bytes() != origin.encode():
         learned = train_tokenizer(corpus, vocabulary)
-        with writing("a tokenizer", place), replacing_folder(place) as part:
+        with writing("a tokenizer", place), atomic_folder(place) as part:
             learned.save_pretrained(part)
-            (part / said.name).write_text(origin, "utf-8")
+            (part / origin_file.name).write_text(origin, "utf-8")
     return load_tokenizer(place)
 
 

@@ -7,9 +7,9 @@ from itertools import islice
 import pytest
 
 from anyformer.errors import TrainingError
-from anyformer.training.data.synthetic.dependencies import agreement, dependencies
 from anyformer.training.data.synthetic.language import SyntheticLanguage
 from anyformer.training.data.synthetic.lexicon import ARTICLES, CALLED, KINDS, NAMED, PRONOUNS, lexicon
+from tests.training.data.synthetic.dependencies import agreement, dependencies
 
 SENTENCES = list(SyntheticLanguage(sentences=3000).lines())
 ASKING = [sentence for sentence in SENTENCES if CALLED in sentence.split()]
@@ -134,5 +134,5 @@ def test_other_sentences_are_refused():
 
 @pytest.mark.parametrize(("name", "value"), [("sentences", 0), ("sentences", 2.5), ("seed", -1), ("seed", True)])
 def test_wrong_parameters_are_refused(name, value):
-    with pytest.raises(TrainingError, match=f"{name} must be a whole number from"):
+    with pytest.raises(TrainingError, match=f"{name} must be (a whole number|at least)"):
         SyntheticLanguage(**{name: value})

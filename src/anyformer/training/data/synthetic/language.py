@@ -40,6 +40,7 @@ from anyformer.training.data.synthetic.lexicon import (
     lexicon,
     zipf,
 )
+from anyformer.whole_numbers import whole_number
 
 _VERSION: Final = 1
 """Of the grammar and the lexicon: it goes into the digest, so count it up when sentences change."""
@@ -60,9 +61,7 @@ class SyntheticLanguage(Corpus):
 
     def __post_init__(self) -> None:
         for name, least in (("sentences", 1), ("seed", 0)):
-            value = getattr(self, name)
-            if type(value) is not int or value < least:
-                raise TrainingError(f"{name} must be a whole number from {least}; got {value!r}. Choose another.")
+            whole_number(name, getattr(self, name), least, TrainingError)
 
     @property
     def name(self) -> str:
