@@ -13,7 +13,8 @@ from anyformer.construction.plans.plan import Plan
 from anyformer.construction.refusal import Refusal
 from anyformer.construction.request import Request
 from anyformer.errors import CertificateError, PlanError
-from anyformer.model import Model, Progress, carry_out
+from anyformer.model import Model, carry_out
+from anyformer.workers import Progress
 
 PATIENCE = 120.0
 """Seconds that a build may be expected to take before it is skipped."""

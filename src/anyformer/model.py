@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from anyformer.arrays import Array
 from anyformer.certificates.bound import TIGHTNESS, ErrorBound, derive_bound
 from anyformer.certificates.certificate import Certificate
 from anyformer.certificates.checker import Verification, verify
@@ -21,15 +22,14 @@ from anyformer.construction.plans.plan import Method, Plan
 from anyformer.construction.request import LEAST_HIDDEN, MAX_LAYERS, Pattern, Request
 from anyformer.errors import CertificateError, PlanError, ToleranceMissed
 from anyformer.exports.folder import load_folder, save_folder
-from anyformer.networks.activations import Array
 from anyformer.networks.digest import digest
 from anyformer.networks.network import Network
 from anyformer.networks.probability_maps import ProbabilityMap, Softmax
 from anyformer.patterns.exchange.json_form import in_short
 from anyformer.runtime.run import run
 from anyformer.targets.target import Target
+from anyformer.workers import Progress
 
-Progress = Callable[[int, int], None]
 SOFTMAX = Softmax()
 # How often a proof that misses the tolerance may be tried again on a finer grid.
 ATTEMPTS = 4

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from anyformer.arrays import Array
 from anyformer.certificates.cells import Grid, rest_volume
 from anyformer.certificates.effort import ORDINARY, Effort, Visits
 from anyformer.certificates.enclosures import Enclosure, up
@@ -27,7 +28,6 @@ from anyformer.certificates.propagate import propagate, propagate_stage
 from anyformer.certificates.refinement import Goal, refined_sums
 from anyformer.certificates.walls import Reach, follow_domain
 from anyformer.errors import CertificateError
-from anyformer.networks.activations import Array
 from anyformer.networks.magnitudes import tame
 from anyformer.networks.network import Network
 from anyformer.targets.domains import CompactSupport

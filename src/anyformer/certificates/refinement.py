@@ -10,16 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from anyformer.arrays import Array
 from anyformer.certificates.effort import WORK_BOXES
 from anyformer.certificates.interval_bound import forget, interval_sums
 from anyformer.certificates.job import Job, Sums, together
-from anyformer.networks.activations import Array
-from anyformer.workers import counted, each
+from anyformer.workers import Progress, counted, each
 
 SAMPLED_CHUNKS = 8
 FALL = 2.0
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """Numbers as people type them."""
 
 from anyformer.errors import UsageError
-from anyformer.settings import number_of as number_of
+from anyformer.settings import number_of
 
 
 def numbers_of(text: str, what: str) -> tuple[float, ...]:

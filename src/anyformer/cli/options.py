@@ -12,12 +12,13 @@ from anyformer.certificates.bound import TIGHTNESS
 from anyformer.certificates.effort import ORDINARY
 from anyformer.cli.effort import GIGABYTE, HOUR, MaxCells, MaxHours, MaxMemory, effort_of
 from anyformer.cli.failures import UsageError
-from anyformer.cli.numbers import number_of, numbers_of
+from anyformer.cli.numbers import numbers_of
 from anyformer.cli.workforce import Dask, Workers
 from anyformer.construction.asking import AUTO, method_for
 from anyformer.construction.methods import METHODS
 from anyformer.construction.request import LEAST_HIDDEN, MAX_LAYERS, Request
-from anyformer.networks.probability_maps import MAPS, Entmax, ProbabilityMap
+from anyformer.networks.probability_maps import probability_map
+from anyformer.settings import Value, settings_of
 from anyformer.targets import (
     CATALOGUE,
     Box,
@@ -29,6 +30,7 @@ from anyformer.targets import (
     ready_made,
     target,
 )
+from anyformer.targets.target import EVALUATION_ERROR
 
 OWN = "Own functions only."
 
@@ -95,6 +97,9 @@ class Options:
     one_by_one: Annotated[
         bool, typer.Option("--one-by-one", help=f"The function takes one sequence, not a batch. {OWN}")
     ] = False
+    evaluation_error: Annotated[
+        float, typer.Option(help=f"How far rounding takes the function's values off, relative to 1 + |f|. {OWN}")
+    ] = EVALUATION_ERROR
 
 
 def takes_options(verb: Callable[..., None]) -> Callable[..., None]:
@@ -123,7 +128,7 @@ def request_of(options: Options) -> Request:
         p=options.p,
         method=method_for(options.method),
         pattern=None if options.pattern is None else parse(options.pattern),
-        probability_map=map_of(options),
+        probability_map=probability_map(options.probability_map),
         hidden_size=options.hidden_size,
         tightness=options.tightness,
         max_layers=options.max_layers,
@@ -135,23 +140,6 @@ def target_of(options: Options) -> Target:
     """The target that is named, equivariant unless positions are asked for."""
     chosen = _own(options) if ":" in options.target else _ready_made(options)
     return replace(chosen, symmetry=Symmetry.NONE if options.positions else Symmetry.EQUIVARIANT)
-
-
-def map_of(options: Options) -> ProbabilityMap:
-    """The probability map a request names."""
-    name, _, alpha = options.probability_map.partition(":")
-    if name == "entmax" and alpha:
-        try:
-            return Entmax(float(alpha))
-        except ValueError:
-            raise UsageError(
-                f"--probability-map must be entmax:ALPHA with a number; got {options.probability_map!r}."
-            ) from None
-    if name not in ("softmax", "sparsemax", "entmax") or alpha:
-        raise UsageError(
-            f"--probability-map must be softmax, sparsemax, entmax or entmax:ALPHA; got {options.probability_map!r}."
-        )
-    return MAPS[name]
 
 
 def _own(options: Options) -> Target:
@@ -166,6 +154,7 @@ def _own(options: Options) -> Target:
         lipschitz=options.lipschitz,
         domain=_domain(options),
         vectorised=not options.one_by_one,
+        evaluation_error=options.evaluation_error,
     )
 
 
@@ -181,19 +170,13 @@ def _end(name: str, text: str) -> float | tuple[float, ...]:
 
 
 def _ready_made(options: Options) -> Target:
-    from anyformer.reports.catalogue import settable
-
-    if options.target not in CATALOGUE:
-        return ready_made(options.target, options.tokens, options.width)  # which raises, with the names there are
     given = [name for name, value in _own_options(options).items() if value]
-    if given:
+    if given and options.target in CATALOGUE:
         raise UsageError(
             f"{', '.join(given)} must come with one's own function; {options.target!r} is ready-made and states "
             f"its own domain and modulus. Leave {'it' if len(given) == 1 else 'them'} out."
         )
-    return ready_made(
-        options.target, options.tokens, options.width, **_parameters(options, list(settable(options.target)))
-    )
+    return ready_made(options.target, options.tokens, options.width, **_parameters(options))
 
 
 def _own_options(options: Options) -> dict[str, bool]:
@@ -203,26 +186,13 @@ def _own_options(options: Options) -> dict[str, bool]:
         "--high": options.high is not None,
         "--compact-support": options.compact_support,
         "--one-by-one": options.one_by_one,
+        "--evaluation-error": options.evaluation_error != EVALUATION_ERROR,
     }
 
 
-def _parameters(options: Options, taken: list[str]) -> dict[str, float | int]:
-    parameters: dict[str, float | int] = {}
-    for setting in options.parameters or ():
-        name, equals, text = setting.partition("=")
-        if not equals or name not in taken or name in parameters:
-            listed = ", ".join(f"{one}=NUMBER" for one in taken) or "none, as it has no parameters"
-            raise UsageError(
-                f"--set for {options.target!r} must be one of these, each at most once: {listed}; got {setting!r}."
-            )
-        parameters[name] = _number(setting, text)
+def _parameters(options: Options) -> dict[str, Value]:
+    parameters = settings_of(options.parameters or [], "--set sharpness=5", UsageError)
+    for name, value in parameters.items():
+        if isinstance(value, bool | str | None):
+            raise UsageError(f"--set must give a finite number, as KEY=NUMBER; got {name}={value}.")
     return parameters
-
-
-def _number(setting: str, text: str) -> float | int:
-    """Whole numbers stay whole: a window of 3 is not a window of 3.0."""
-    try:
-        number = number_of(text)
-    except ValueError:
-        raise UsageError(f"--set must give a finite number, as KEY=NUMBER; got {setting!r}.") from None
-    return int(text) if text.strip().lstrip("+-").isdecimal() else number

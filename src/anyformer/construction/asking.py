@@ -4,6 +4,7 @@ import reprlib
 from collections.abc import Callable
 from typing import Any
 
+from anyformer.catalogues import did_you_mean
 from anyformer.construction.methods import METHODS
 from anyformer.construction.plans.plan import Method
 from anyformer.construction.request import Pattern, Request
@@ -66,7 +67,8 @@ def method_for(method: Method | str | None) -> Method | None:
         return None
     if isinstance(method, str):
         if method not in METHODS:
-            raise PlanError(f"the method must be one of {AUTO}, {', '.join(METHODS)}; got {method!r}.")
+            hint = did_you_mean(method, METHODS)
+            raise PlanError(f"the method must be one of {AUTO}, {', '.join(METHODS)}; got {method!r}.{hint}")
         return METHODS[method]
     if not isinstance(method, Method):
         raise PlanError(

@@ -13,7 +13,7 @@ from anyformer import strict_json
 from anyformer.errors import ModelFileError, PatternError, words_of
 from anyformer.networks.layers import AttentionStage, FeedForwardStage, Stage
 from anyformer.networks.network import Network
-from anyformer.networks.probability_maps import MAPS, Entmax, ProbabilityMap, Softmax
+from anyformer.networks.probability_maps import CATALOGUE, Entmax, ProbabilityMap, Softmax
 from anyformer.networks.roles import Role
 from anyformer.patterns.exchange.json_form import from_json as pattern_from_json
 from anyformer.patterns.exchange.json_form import to_json as pattern_to_json
@@ -32,7 +32,7 @@ MAX_STAGES = 1_000_000
 MAX_SIZE = 2**40
 POSITIONS = "positional_encoding"
 # Hard networks are not saved.
-SAVED_MAPS = ("softmax", "sparsemax", "entmax")
+SAVED_MAPS = tuple(CATALOGUE)
 
 KINDS: Final[Mapping[str, type[Stage]]] = MappingProxyType(
     {AttentionStage.kind: AttentionStage, FeedForwardStage.kind: FeedForwardStage}
@@ -81,7 +81,7 @@ class Config:
             hidden_size=int(network.shape.hidden_size),
             stages=tuple(StageEntry(stage.name, stage.role, stage.kind, len(stage)) for stage in network.stages),
             positional_encoding=network.positional_encoding is not None,
-            probability_map=next(name for name, one in MAPS.items() if isinstance(probability_map, type(one))),
+            probability_map=next(name for name, kind in CATALOGUE.items() if type(probability_map) is kind),
             alpha=probability_map.alpha if isinstance(probability_map, Entmax) else None,
             pattern=network.pattern,
         )
@@ -101,7 +101,7 @@ class Config:
     @property
     def map_value(self) -> ProbabilityMap:
         """The probability map of every attention stage."""
-        return MAPS[self.probability_map] if self.alpha is None else Entmax(self.alpha)
+        return CATALOGUE.make(self.probability_map, **({} if self.alpha is None else {"alpha": self.alpha}))
 
     def shapes(self) -> dict[str, Shape]:
         """The tensors that model.safetensors must hold, with their shapes."""

@@ -11,9 +11,9 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from anyformer.arrays import Array
 from anyformer.errors import ModelFileError, words_of
 from anyformer.exports.config import KINDS, POSITIONS, Config, Shape, StageEntry, tensor_name
-from anyformer.networks.activations import Array
 from anyformer.networks.layers import AttentionStage, BlockShape, Stage, weights
 from anyformer.networks.network import Network
 from anyformer.networks.probability_maps import ProbabilityMap

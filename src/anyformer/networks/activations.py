@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from anyformer.arrays import Array as Array
+from anyformer.arrays import Array
 from anyformer.errors import NetworkError
 
 

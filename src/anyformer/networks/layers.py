@@ -10,8 +10,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from anyformer.arrays import Array
 from anyformer.errors import NetworkError
-from anyformer.networks.activations import Activation, Array, ReLU
+from anyformer.networks.activations import Activation, ReLU
 from anyformer.networks.probability_maps import ProbabilityMap, Softmax
 from anyformer.networks.roles import Role
 from anyformer.rebuilding import Rebuilt

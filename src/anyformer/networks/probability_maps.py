@@ -7,7 +7,6 @@ of exactly 1. `check_probability_map` tests anybody's own map.
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Final, Protocol
@@ -148,12 +147,6 @@ CATALOGUE: Final = Catalogue[ProbabilityMap](
     "probability map", {"softmax": Softmax, "sparsemax": Sparsemax, "entmax": Entmax}, NetworkError
 )
 """The maps that a network may be asked to have; the hardmax is what scaling drives them to."""
-
-MAPS: Final[Mapping[str, ProbabilityMap]] = {
-    **{name: CATALOGUE.make(name) for name in CATALOGUE},
-    "hardmax": Hardmax(),
-}
-"""Every map with its usual parameters."""
 
 
 def probability_map(text: str) -> ProbabilityMap:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anyformer.networks.activations import Array
+from anyformer.arrays import Array
 from anyformer.networks.layers import AttentionStage, FeedForwardStage
 from anyformer.networks.network import Network
 from anyformer.networks.roles import Role

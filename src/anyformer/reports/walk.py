@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anyformer.networks.activations import Array
+from anyformer.arrays import Array
 from anyformer.networks.evaluate import apply_attention, apply_feed_forward
 from anyformer.networks.layers import AttentionStage, FeedForwardStage, Stage
 from anyformer.networks.network import View

@@ -8,8 +8,8 @@ function it happens, as it finds any other jump.
 
 import numpy as np
 
-from anyformer.errors import TargetError
 from anyformer.arrays import Array, shown
+from anyformer.errors import TargetError
 from anyformer.targets.evaluation import IN_FLOAT64
 from anyformer.targets.moduli import Modulus
 from anyformer.targets.target import Target

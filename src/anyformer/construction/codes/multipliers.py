@@ -10,9 +10,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from anyformer.arrays import Integers
 from anyformer.errors import NoCodes
-
-Integers = NDArray[np.int64]
 
 # Tables of sums hold a byte per number; tables of differences are found by an FFT of a few float64 numbers each.
 LARGEST_TABLE = 1 << 28

@@ -13,10 +13,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from anyformer.arrays import Integers
 from anyformer.construction.codes.galois_fields import GaloisField, is_prime, logarithms
 from anyformer.errors import NoCodes
-
-Integers = NDArray[np.int64]
 
 # The greedy search takes seconds from about this many sums on, and its codes are then longer than the algebraic ones.
 GREEDY_SUMS = 10_000

@@ -8,13 +8,11 @@ ulp.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from anyformer.arrays import Integers
 from anyformer.construction.codes.multipliers import multiset_multiplier, positional_codes, positional_multiplier
 from anyformer.construction.codes.sidon import collision_free_codes
 from anyformer.construction.grids.lattice import Lattice
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from anyformer.arrays import Integers
 from anyformer.construction.codes.sums import SumCodes, sum_codes
 from anyformer.construction.contexts.context_map import first_coordinate
-from anyformer.construction.grids.lattice import Integers, Lattice
+from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.stages.codes import gather, recode
 from anyformer.construction.stages.draft import Draft
 from anyformer.networks.layers import AttentionStage

@@ -2,7 +2,8 @@
 
 from typing import Protocol
 
-from anyformer.construction.grids.lattice import Integers, Lattice
+from anyformer.arrays import Integers
+from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.stages.draft import Draft
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anyformer.construction.grids.lattice import Integers, Lattice
+from anyformer.arrays import Array, Integers
+from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.stages.coordinates import LADDER_RATIO
 from anyformer.construction.stages.draft import Draft
-from anyformer.networks.activations import Array
 from anyformer.networks.layers import AttentionStage
 from anyformer.networks.probability_maps import Hardmax
 from anyformer.networks.roles import Role

@@ -15,9 +15,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from anyformer.arrays import Integers
 from anyformer.construction.contexts.checked_pattern import pattern_of, report_on
 from anyformer.construction.contexts.context_map import first_coordinate
-from anyformer.construction.grids.lattice import Integers, Lattice
+from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.refusal import Fit, Refusal, Resource, Shortage
 from anyformer.construction.request import Pattern, Request, pattern_at
 from anyformer.construction.stages.codes import gather

@@ -9,11 +9,11 @@ import math
 
 import numpy as np
 
+from anyformer.arrays import Array, Integers
 from anyformer.construction.dyadic import power_of_two_above, power_of_two_below
-from anyformer.construction.grids.lattice import Integers, Lattice
+from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.grids.tables import sampled_error
 from anyformer.construction.request import Request
-from anyformer.networks.activations import Array
 from anyformer.targets.target import Target
 
 RAMP_SHARE = 2.0**-10

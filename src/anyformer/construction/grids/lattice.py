@@ -12,13 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from anyformer.networks.activations import Array
+from anyformer.arrays import Array, Integers
 from anyformer.targets.domains import CompactSupport
 from anyformer.targets.target import Symmetry, Target
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ import math
 
 import numpy as np
 
-from anyformer.construction.grids.lattice import Integers, Lattice
+from anyformer.arrays import Integers
+from anyformer.construction.grids.lattice import Lattice
 
 
 def id_count(lattice: Lattice) -> int:

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from anyformer.networks.activations import Array
+from anyformer.arrays import Array
 
 SEED, BITS = 7, 30
 

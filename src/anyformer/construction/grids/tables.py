@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 
-from anyformer.construction.grids.lattice import Integers, Lattice
+from anyformer.arrays import Array, Integers
+from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.grids.sobol import sobol_points
-from anyformer.networks.activations import Array
 from anyformer.targets.target import Target
 from anyformer.workers import each
 

@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from anyformer.arrays import Array, Integers
 from anyformer.construction.contexts.selective_shifts import SelectiveShifts
 from anyformer.construction.grids import budget
-from anyformer.construction.grids.lattice import Integers, Lattice
+from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.grids.tables import centre_values
 from anyformer.construction.methods.table_method import TableMethod
 from anyformer.construction.plans.plan import ErrorSplit, Plan, PlannedStage
@@ -19,7 +20,6 @@ from anyformer.construction.refusal import Shortage, rounded_up
 from anyformer.construction.request import Request
 from anyformer.construction.stages.draft import Draft
 from anyformer.construction.stages.value_map import round_outputs, value_map
-from anyformer.networks.activations import Array
 from anyformer.networks.roles import Role
 
 # A refusal names the size that would be needed, unless even counting its columns is too much.

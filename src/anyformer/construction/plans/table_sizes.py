@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from anyformer.arrays import Array
 from anyformer.construction.contexts.context_map import ContextMap
 from anyformer.construction.dyadic import FLOAT_BITS, power_of_two_above
 from anyformer.construction.grids.lattice import Lattice
@@ -12,7 +13,6 @@ from anyformer.construction.stages.coordinates import clamp_rows, vanish
 from anyformer.construction.stages.draft import Draft
 from anyformer.construction.stages.quantise import mark_outside, quantise, to_grid
 from anyformer.construction.stages.value_map import lifted
-from anyformer.networks.activations import Array
 from anyformer.networks.roles import Role
 
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from anyformer.construction.grids.lattice import Integers, Lattice
+from anyformer.arrays import Integers
+from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.stages.draft import Draft
 from anyformer.construction.stages.staircase import packed, step_stage
 from anyformer.networks.activations import pieces

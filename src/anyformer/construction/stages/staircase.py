@@ -6,14 +6,12 @@ A step at a threshold is two ReLUs: a ramp that ends exactly there. With r hidde
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from anyformer.arrays import Array
 from anyformer.construction.stages.draft import Draft
-from anyformer.networks.activations import Array, ReLU
+from anyformer.networks.activations import ReLU
 from anyformer.networks.layers import FeedForwardStage
 from anyformer.networks.roles import Role
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from anyformer.construction.grids.lattice import Integers, Lattice
+from anyformer.arrays import Array, Integers
+from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.stages.draft import Draft
-from anyformer.networks.activations import Array, step
+from anyformer.networks.activations import step
 from anyformer.networks.layers import FeedForwardStage
 from anyformer.networks.roles import Role
 

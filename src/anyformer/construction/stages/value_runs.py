@@ -9,14 +9,11 @@ earlier ones are gone.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from anyformer.arrays import Array, Integers
 from anyformer.construction.stages.draft import Draft
 from anyformer.construction.stages.staircase import Steps, step_stage
-from anyformer.networks.activations import Array
 from anyformer.networks.roles import Role
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
