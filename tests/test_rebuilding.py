@@ -121,7 +121,7 @@ def test_plans_and_verdicts(copied, built):
     plan = built.construction.plan
     other = copied(plan)
     assert other.target == plan.target
-    assert (other.method, other.tolerance, other.p) == (plan.method, plan.tolerance, plan.p)
+    assert (other.method, other.request) == (plan.method, plan.request)
     assert same_arrays(plan, other)
     result = built.verify()
     assert copied(result).verdict is result.verdict

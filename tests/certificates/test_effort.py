@@ -76,14 +76,14 @@ def test_the_limit_is_adjustable(averaged_models):
     assert model.certificate.grid.cells_per_axis == (4,)
     assert model.verify(effort=Effort(cells=cells)).verdict is af.Verdict.PROVED
     assert model.verify(effort=Effort(cells=cells - 1)).verdict is af.Verdict.UNDECIDED
-    with pytest.raises(PlanError, match="the proof needs 16 cells, and 15 are allowed"):
+    with pytest.raises(PlanError, match="16 cells to visit where 15 are allowed"):
         af.construct(af.targets.mean_scale(tokens=2), 0.1, method="averaging", effort=Effort(cells=15))
 
 
 @pytest.mark.parametrize("tokens", [30, 500, 4000])
 def test_plans_for_many_tokens_are_refused(tokens):
     function = af.target(lambda x: x, tokens=tokens, name="same")
-    with pytest.raises(PlanError, match=f"a table of {tokens} tokens has 2\\^{tokens} cells"):
+    with pytest.raises(PlanError, match=f"about 2\\^{min(tokens, 128)} cells to visit|1,073,741,824 cells to visit"):
         af.plan(function, 0.5)
 
 

@@ -73,14 +73,16 @@ def test_parameters_of_ready_made_targets(call, refused):
     assert sharp["error"]["variation"] < plain["error"]["variation"]
     three = call("plan", "moving-average", "--positions", "--epsilon", 0.5, "--set", "window=1", "--json")
     assert three.code == 0
-    for setting in ("sharpness", "tokens=3", "name=1", "W_Q=1", "=", "sharpness:1"):
-        assert "--set for 'softmax' must be one of these, each at most once: sharpness=NUMBER" in refused(
-            "plan", "softmax", "--epsilon", 0.3, "--set", setting
-        )
-    assert "got 'sharpness=2'" in refused(
+    for setting in ("sharpness", "=", "sharpness:1", "sharpness="):
+        said = refused("plan", "softmax", "--epsilon", 0.3, "--set", setting)
+        assert f"settings must read key=value, with commas between them; got {setting!r}" in said
+    for setting in ("tokens=3", "name=1", "W_Q=1"):
+        said = refused("plan", "softmax", "--epsilon", 0.3, "--set", setting)
+        assert "--set for 'softmax' must be one of these: sharpness=NUMBER; got" in said
+    assert "settings must be given once each; got 'sharpness' twice" in refused(
         "plan", "softmax", "--epsilon", 0.3, "--set", "sharpness=1", "--set", "sharpness=2"
     )
-    for value in ("abc", "", "nan", "1_0", "9" * 5000):
+    for value in ("abc", "nan", "1_0", "9" * 5000, "true"):
         assert "--set must give a finite number" in refused(
             "plan", "softmax", "--epsilon", 0.3, "--set", f"sharpness={value}"
         )

@@ -25,6 +25,7 @@ from anyformer.certificates.job import Job, Sums, check_effort, together, visits
 from anyformer.certificates.modulus_bound import INFLATION, modulus_sums
 from anyformer.certificates.powers import LEAST_TOLERANCE, MOST_TOLERANCE, check_exponent, power_above, unit_for
 from anyformer.certificates.propagate import propagate, propagate_stage
+from anyformer.certificates.refinement import TIGHTNESS as TIGHTNESS
 from anyformer.certificates.refinement import Goal, refined_sums
 from anyformer.certificates.walls import Reach, follow_domain
 from anyformer.errors import CertificateError
@@ -34,7 +35,6 @@ from anyformer.targets.domains import CompactSupport
 from anyformer.targets.target import Target
 from anyformer.workers import counted, each
 
-TIGHTNESS = 1.5
 # By how much of its range float64 may exceed real arithmetic between the cells and still be covered by the claim.
 ROUNDING_ROOM = 2.0**-20
 

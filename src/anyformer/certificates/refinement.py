@@ -18,6 +18,12 @@ from anyformer.workers import Progress, counted, each
 
 SAMPLED_CHUNKS = 8
 FALL = 2.0
+TIGHTNESS = 1.5
+"""How close the bound comes to the truth if nothing else is asked for, as a factor, and as far as that is cheap."""
+# Once the tolerance is met, cells are cut further to come closer to the truth, but into no more boxes than this, or
+# this many times those that met it; unless a bound tighter than usual is asked for.
+CHEAP_BOXES = 1 << 20
+EXTRA = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +32,10 @@ class Goal:
 
     allowed: Callable[[Array, Array], float]
     tightness: float
+
+    def is_met(self, sums: Sums, share: float) -> bool:
+        """Whether the sums, of a share of the cells, keep to what is allowed."""
+        return sums.upper / share <= self.allowed(sums.f_low, sums.f_high)
 
     def is_settled(self, sums: Sums, p: float, share: float) -> bool:
         """Whether finer cuts are not wanted, or could not help; the sums are of a share of the cells.
@@ -62,14 +72,17 @@ def _lowered(
 ) -> tuple[float, Sums]:
     """Let the threshold fall until these chunks are settled, or cutting finer would be too much work."""
     share = sum(stop - start for start, stop in chunks) / job.count
+    most = WORK_BOXES * share
     while True:
         parts = [(chunk, threshold) for chunk in chunks]
         sums = together(list(counted(each(interval_sums, job, parts), len(parts), progress)))
+        if goal.is_met(sums, share) and goal.tightness >= TIGHTNESS:
+            most = min(most, max(EXTRA * sums.boxes, CHEAP_BOXES * share))
         # Falling by FALL makes at most about FALL times as many boxes.
-        if goal.is_settled(sums, job.p, share) or sums.boxes * FALL > WORK_BOXES * share:
+        if goal.is_settled(sums, job.p, share) or sums.boxes * FALL > most:
             return threshold, sums
-        most = sums.gap_per_box if math.isfinite(sums.gap_per_box) else (sums.upper - sums.lower) / sums.boxes
-        following = min(threshold, most if math.isfinite(most) else 1.0) / FALL
+        widest = sums.gap_per_box if math.isfinite(sums.gap_per_box) else (sums.upper - sums.lower) / sums.boxes
+        following = min(threshold, widest if math.isfinite(widest) else 1.0) / FALL
         if following == 0 or _is_stuck(sums, threshold):
             return threshold, sums
         threshold = following

@@ -191,8 +191,14 @@ def _own_options(options: Options) -> dict[str, bool]:
 
 
 def _parameters(options: Options) -> dict[str, Value]:
+    from anyformer.reports.catalogue import settable
+
     parameters = settings_of(options.parameters or [], "--set sharpness=5", UsageError)
+    taken = settable(options.target) if options.target in CATALOGUE else parameters
     for name, value in parameters.items():
+        if name not in taken:
+            listed = ", ".join(f"{one}=NUMBER" for one in taken) or "none, as it has no parameters"
+            raise UsageError(f"--set for {options.target!r} must be one of these: {listed}; got {name!r}.")
         if isinstance(value, bool | str | None):
             raise UsageError(f"--set must give a finite number, as KEY=NUMBER; got {name}={value}.")
     return parameters

@@ -41,6 +41,7 @@ class GrownTable(TableMethod):
 
     def plan(self, request: Request) -> Plan:
         """The coarsest grid that meets the tolerance, or a refusal."""
+        self.check_length(request)
         counts, short = self._grown(request)
         if short:
             raise self.refusal(request, short, counts)
@@ -55,10 +56,10 @@ class GrownTable(TableMethod):
                 break
         return counts, short
 
-    def surely_fits(self, request: Request) -> bool:
+    def has_room(self, request: Request) -> bool:
         """Whether its grid fits, and a finer one too, should the proof ask for it."""
         counts, short = self._grown(request)
-        return short is None and all(self._has_room(request, grid) for grid in (counts, finer_counts(counts)))
+        return short is None and all(self._grid_fits(request, grid) for grid in (counts, finer_counts(counts)))
 
     def reachable_tolerances(self, request: Request) -> Iterator[float]:
         """What the grids on the way of growth meet, without the finest that fits: the proof may ask for a finer one."""
@@ -70,12 +71,12 @@ class GrownTable(TableMethod):
             path.append((rounded_up(measure(Lattice.with_counts(request.target, counts)) / TABLE_SHARE), counts))
         # Finer grids need more bits and layers, so that those that fit come first.
         fitting = bisect.bisect_left(
-            path, True, key=lambda step: not self._has_room(request.but(tolerance=step[0]), step[1])
+            path, True, key=lambda step: not self._grid_fits(request.but(tolerance=step[0]), step[1])
         )
         for tolerance, _ in reversed(path[: max(fitting - 1, 0)]):
             yield tolerance
 
-    def _has_room(self, request: Request, counts: Counts) -> bool:
+    def _grid_fits(self, request: Request, counts: Counts) -> bool:
         try:
             return self.shortage_before_layout(request, counts) is None
         except NoCodes:

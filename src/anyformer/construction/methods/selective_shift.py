@@ -14,7 +14,7 @@ from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.grids.tables import centre_values
 from anyformer.construction.methods.table_method import TableMethod
 from anyformer.construction.plans.plan import ErrorSplit, Plan, PlannedStage
-from anyformer.construction.plans.shortage import shortage_of, shortage_to_visit
+from anyformer.construction.plans.shortage import shortage_of
 from anyformer.construction.plans.table_sizes import TableSizes
 from anyformer.construction.refusal import Shortage, rounded_up
 from anyformer.construction.request import Request
@@ -38,8 +38,7 @@ class SelectiveShift(TableMethod):
 
     def plan(self, request: Request) -> Plan:
         """The coarsest dyadic grid that meets the tolerance, or a refusal."""
-        if too_long := _too_long(request):
-            raise self.refusal(request, too_long, _coarsest(request).counts)
+        self.check_length(request)
         *_, (plan, short) = self._tried(request)
         if short:
             raise self.refusal(request, short, plan.lattice.counts)
@@ -52,16 +51,14 @@ class SelectiveShift(TableMethod):
             raise self.refusal(plan.request, short, half.lattice.counts)
         return half
 
-    def surely_fits(self, request: Request) -> bool:
+    def has_room(self, request: Request) -> bool:
         """Whether the grid that meets the tolerance fits."""
-        if _too_long(request):
-            return False
         *_, (_, short) = self._tried(request)
         return short is None
 
     def reachable_tolerances(self, request: Request) -> Iterator[float]:
         """What the grids that fit meet, the finest first."""
-        for plan, short in [] if _too_long(request) else reversed(list(self._tried(request))):
+        for plan, short in reversed(list(self._tried(request))):
             if short is None:
                 yield rounded_up(_reachable(plan))
 
@@ -111,16 +108,6 @@ class SelectiveShift(TableMethod):
         """f̄: the value of the target at each cell's centre, rounded to what the ids leave bits for."""
         grain = self.sizes(plan.request, plan.lattice).quanta(0)
         return round_outputs(centre_values(plan.target, plan.lattice, codes), grain)
-
-
-def _coarsest(request: Request) -> Lattice:
-    """The grid with two cells, along the first coordinate."""
-    return Lattice.with_counts(request.target, (2,) + (1,) * (request.target.width - 1))
-
-
-def _too_long(request: Request) -> Shortage | None:
-    """Whether sequences are so long that two cells a token are too many: then ids are too long even for a float."""
-    return shortage_to_visit(request, _coarsest(request))
 
 
 def _would_do(plan: Plan) -> bool:

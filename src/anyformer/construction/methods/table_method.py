@@ -8,6 +8,7 @@ from anyformer.construction.dyadic import power_of_two_above
 from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.plans.fitting import fit_for
 from anyformer.construction.plans.plan import Method, Plan
+from anyformer.construction.plans.shortage import shortage_to_visit
 from anyformer.construction.plans.table_sizes import TableSizes
 from anyformer.construction.refusal import Refusal, Shortage
 from anyformer.construction.request import Request
@@ -30,6 +31,14 @@ class TableMethod(Method):
     def reachable_tolerances(self, request: Request) -> Iterator[float]:
         """Tolerances that some grid within the limits should meet, from the smallest up."""
 
+    @abstractmethod
+    def has_room(self, request: Request) -> bool:
+        """Whether a plan surely fits; asked only where sequences are not too long."""
+
+    def surely_fits(self, request: Request) -> bool:
+        """Whether a plan is known to fit before it is made."""
+        return _too_long(request) is None and self.has_room(request)
+
     def stages(self, plan: Plan) -> list[Draft]:
         """Quantise, make ids, give values, tidy up."""
         sizes = self.sizes(plan.request, plan.lattice)
@@ -45,7 +54,22 @@ class TableMethod(Method):
         bound = power_of_two_above(max(request.reach, request.tolerance * 2.0**-10))
         return TableSizes(lattice, self.context(request, lattice), bound)
 
+    def check_length(self, request: Request) -> None:
+        """Refuse, before anything is sampled, sequences so long that two cells a token are too many to visit."""
+        if short := _too_long(request):
+            fit = fit_for(self, request, iter(()))
+            raise Refusal(self.name, short, fit, request, _coarsest(request).counts).error()
+
     def refusal(self, request: Request, shortage: Shortage, counts: tuple[int, ...]) -> PlanError:
         """Say what was asked, why it cannot be, and what could be."""
         fit = fit_for(self, request, self.reachable_tolerances(request))
         return Refusal(self.name, shortage, fit, request, counts).error()
+
+
+def _coarsest(request: Request) -> Lattice:
+    """The grid with two cells, along the first coordinate."""
+    return Lattice.with_counts(request.target, (2,) + (1,) * (request.target.width - 1))
+
+
+def _too_long(request: Request) -> Shortage | None:
+    return shortage_to_visit(request, _coarsest(request))

@@ -31,11 +31,23 @@ def _fitting_tolerance(method: Method, request: Request, tolerances: Iterator[fl
 
 
 def _fitting_tokens(method: Method, request: Request) -> int | None:
-    for tokens in range(request.target.tokens - 1, 1, -1):
+    """The largest length below the one asked for that fits, if longer ones never fit where shorter ones do not.
+
+    Lengths double from 2 until one does not fit, and are halved from there: long sequences take long to look at.
+    """
+
+    def fits(tokens: int) -> bool:
         shorter = _shorter(request.target, tokens)
-        if shorter is not None and _fits(method, request.but(target=shorter)):
-            return tokens
-    return None
+        return shorter is not None and _fits(method, request.but(target=shorter))
+
+    low, high = 1, 2
+    while high < request.target.tokens and fits(high):
+        low, high = high, 2 * high
+    high = min(high, request.target.tokens)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low if low > 1 else None
 
 
 def _shorter(target: Target, tokens: int) -> Target | None:
