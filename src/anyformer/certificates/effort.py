@@ -46,6 +46,9 @@ class Cost:
     cells: int
     memory: int
     seconds: float
+    """With every cell cut as finely as may be."""
+    following_seconds: float
+    """Of these, what is needed before any cell is cut."""
 
 
 def cost_of_proof(
@@ -66,12 +69,13 @@ def cost_of_proof(
     cells = multisets if visits is Visits.ONCE else ordered
     followed = ordered if visits is Visits.EVERY_ORDER else multisets
     boxes = min(cells * 8.0 ** min(tokens, 16), WORK_BOXES)
-    seconds = 0.5 + layers * 5e-6 + (3 + attention_layers) * followed * tokens * 4e-6 + boxes * tokens * 1.5e-6
+    following = 0.2 + layers * 5e-6 + (3 + attention_layers) * followed * tokens * 4e-6
+    seconds = 0.3 + following + boxes * tokens * 1.5e-6
     entries = tokens * len(cells_per_axis)
     memory = (columns * entries * BYTES_AN_ENTRY) + cell_bytes(tokens, len(cells_per_axis)) + 4 * 8 * parameters
     if visits is Visits.TARGET_IN_EVERY_ORDER:
         memory += _most_orders(columns, tokens) * entries * BYTES_AN_ORDERED_ENTRY
-    return Cost(columns, cells, memory, seconds)
+    return Cost(columns, cells, memory, seconds, following)
 
 
 def _power(columns: int, tokens: int) -> int:

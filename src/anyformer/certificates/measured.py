@@ -43,7 +43,7 @@ def measure_error(
     of cells, such as equal tokens, are then met in true proportion. Otherwise a scrambled Halton sequence is used.
     Powers are taken of errors in units of about the tolerance, so that they do not underflow.
     """
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     draw = _halton(target) if strata is None else _stratified(target, strata) or _halton(target)
     check_exponent(p)
@@ -55,7 +55,7 @@ def measure_error(
         integrals.append(float((volume * powers).sum()))
         samples += len(x)
     mean = float(np.mean(integrals))
-    half = float(t.ppf((1 + CONFIDENCE) / 2, REPLICATES - 1) * np.std(integrals, ddof=1) / np.sqrt(REPLICATES))
+    half = float(stdtrit(REPLICATES - 1, (1 + CONFIDENCE) / 2) * np.std(integrals, ddof=1) / np.sqrt(REPLICATES))
     error, low, high = (unit * max(one, 0.0) ** (1 / p) for one in (mean, mean - half, mean + half))
     return MeasuredError(error, low, high, samples)
 

@@ -59,20 +59,25 @@ def refined_sums(job: Job, goal: Goal, progress: Progress | None = None) -> Sums
     picked = np.unique(np.linspace(0, len(chunks) - 1, SAMPLED_CHUNKS).round().astype(int))
     sample = [chunks[k] for k in picked]
     try:
-        threshold, sums = _lowered(job, goal, sample, math.inf, progress)
+        threshold, sums = lowered(job, goal, sample, progress=progress)
         if len(sample) < len(chunks):
-            _, sums = _lowered(job, goal, chunks, threshold, progress)
+            _, sums = lowered(job, goal, chunks, threshold, progress)
     finally:
         forget()
     return sums
 
 
-def _lowered(
-    job: Job, goal: Goal, chunks: list[tuple[int, int]], threshold: float, progress: Progress | None
+def lowered(
+    job: Job,
+    goal: Goal,
+    chunks: list[tuple[int, int]],
+    threshold: float = math.inf,
+    progress: Progress | None = None,
+    most_boxes: float = math.inf,
 ) -> tuple[float, Sums]:
     """Let the threshold fall until these chunks are settled, or cutting finer would be too much work."""
     share = sum(stop - start for start, stop in chunks) / job.count
-    most = WORK_BOXES * share
+    most = min(WORK_BOXES * share, most_boxes)
     while True:
         parts = [(chunk, threshold) for chunk in chunks]
         sums = together(list(counted(each(interval_sums, job, parts), len(parts), progress)))

@@ -36,8 +36,12 @@ def error_of_tables(request: Request) -> Callable[[Lattice], float]:
 
 def safety(target: Target) -> float:
     """By how much a table must be better than a bound that is to be proved with intervals."""
-    inputs = max(int((rule.influence > 0).sum()) for rule in splitting_groups(target))
-    return SAFETY.get(inputs, MOST_SAFETY)
+    return SAFETY.get(most_inputs(target), MOST_SAFETY)
+
+
+def most_inputs(target: Target) -> int:
+    """How many inputs an output depends on at most, as far as samples show."""
+    return max(int((rule.influence > 0).sum()) for rule in splitting_groups(target))
 
 
 def growing_counts(request: Request, goal: float) -> Iterator[tuple[int, ...]]:

@@ -2,10 +2,12 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar
 
 from anyformer.certificates.effort import Cost, cost_of_proof
 from anyformer.construction.grids.lattice import Lattice
+from anyformer.construction.plans.expected_time import cutting_seconds
 from anyformer.construction.request import Request
 from anyformer.construction.stages.draft import Draft
 from anyformer.construction.stages.value_runs import Runs
@@ -134,10 +136,13 @@ class Plan:
         """Eight bytes a number; headers and the certificate add a few thousand."""
         return 8 * self.parameters
 
-    @property
+    @cached_property
     def expected_seconds(self) -> float:
-        """A rough guess of the time to build and prove."""
-        return self.cost.seconds
+        """Seconds of one core to build and prove: to follow cells through the network, and to cut them.
+
+        The second is known from cutting a few of them, so that it is not exactly the same twice.
+        """
+        return self.cost.following_seconds + cutting_seconds(self.request, self.lattice, self.ramp)
 
     @property
     def expected_memory(self) -> int:
