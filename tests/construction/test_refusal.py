@@ -106,6 +106,12 @@ def test_a_length_that_no_table_can_do_is_refused_before_anything_is_counted():
         assert refused(af.targets.mean_scale(tokens=1024), 0.1, method=method) is not None
 
 
+def test_ids_that_no_float_can_hold_are_refused():
+    own = af.target(lambda x: x / 2, tokens=47, lipschitz=0.5, vectorised=False, name="own")
+    refusal = refused(own, 4.7, p=1.0, method="selective-shift")
+    assert refusal.shortage.resource is Resource.ID_BITS
+
+
 def test_functions_of_one_length_only_get_no_advice_on_tokens():
     def fixed(x):
         return x * [[1.0], [1.0], [1.0]]

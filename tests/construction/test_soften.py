@@ -55,18 +55,18 @@ def as_network(drafts: list[Draft], width: int) -> Network:
 
 @pytest.mark.parametrize("size", [1.5, 1e3, 1e17, 1e40, 1e120, 1e300])
 def test_the_ladder_clamps_every_float(size):
-    network = as_network([clamp_rows("clamp", Role.TIDY, 2, 1.0, reach=np.inf)], 2)
+    network = as_network([clamp_rows("clamp", Role.CLIP, 2, 1.0, reach=np.inf)], 2)
     x = np.array([[[size, -size], [0.3, -0.7]]])
     assert evaluate(network, x).tolist() == [[[1.0, -1.0], [0.3, -0.7]]]
 
 
 def test_a_single_rung_would_not():
-    network = as_network([clamp_rows("clamp", Role.TIDY, 1, 1.0, reach=0.0)], 1)
+    network = as_network([clamp_rows("clamp", Role.CLIP, 1, 1.0, reach=0.0)], 1)
     assert evaluate(network, np.full((1, 2, 1), 1e40)).tolist() != [[[1.0], [1.0]]]
 
 
 def test_vanish_sends_whole_tokens_to_zero_and_leaves_the_others():
-    network = as_network(vanish("vanish", Role.TIDY, 3, threshold=16.0, others=8.0), 3)
+    network = as_network(vanish("vanish", Role.CLIP, 3, threshold=16.0, others=8.0), 3)
     x = np.array([[[16.0, 1.25, 3.0], [7.5, 1.25, 3.0]], [[1e6, 0.0, 4.0], [-3.0, -1.0, 0.5]]])
     expected = np.array([[[0.0, 0.0, 0.0], [7.5, 1.25, 3.0]], [[0.0, 0.0, 0.0], [-3.0, -1.0, 0.5]]])
     assert np.array_equal(evaluate(network, x), expected)

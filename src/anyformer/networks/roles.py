@@ -14,7 +14,8 @@ class Role(enum.Enum):
     CONTEXT_ID = "adds what the token attends to: each token now holds its context id"
     LIFT = "raises the ids above every possible output"
     VALUE = "from the largest id down, moves the token that holds it to its output"
-    TIDY = "sends tokens without an id to 0 and bounds the output for every input"
+    STRAY = "sends tokens without an id to 0"
+    CLIP = "bounds the output for every input"
     OTHER = "is not said"
 
     def __repr__(self) -> str:

@@ -1,8 +1,8 @@
 """Codes for averaging: their sums never collide, and a multiplier keeps the tokens of a sequence apart.
 
 Token j gets id_j = f·g_j + K·S with g_j its code and S the sum of all codes. Uniform attention returns means, so f =
-n unless n is a power of two: n·g/n is then exact in float64 although 1/n is not, since its error is below half an
-ulp.
+n unless n is a power of two. For most n, n·g/n is then exact in float64 although 1/n is not (docs/averaging.md says
+which); for the others, from n = 49 on, ids are off by a few ulps, which the proof takes into account.
 """
 
 from dataclasses import dataclass, replace

@@ -93,6 +93,7 @@ class GrownTable(TableMethod):
         slots = self._slots(request)
         layout = lay_out(request, sizes, slots, self.merges)
         quantum = sizes.quantum(layout.widest)
+        grain = sizes.quantum(widest_group(request, sizes, self.merges))
         merged = MERGE_SHARE * request.tolerance if layout.layers * slots < id_count(lattice) else 0.0
         return Plan(
             request=request,
@@ -104,7 +105,7 @@ class GrownTable(TableMethod):
             stages=self._planned_stages(request, sizes, layout.layers),
             ids=id_count(lattice),
             id_bits=sizes.context.largest_id.bit_length(),
-            error=_error(request, lattice, quantum * request.entries_scale / 2 + merged),
+            error=_error(request, lattice, grain * request.entries_scale / 2 + merged),
             values=layout,
         )
 

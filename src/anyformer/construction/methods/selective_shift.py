@@ -9,6 +9,7 @@ import numpy as np
 
 from anyformer.arrays import Array, Integers
 from anyformer.construction.contexts.selective_shifts import SelectiveShifts
+from anyformer.construction.dyadic import FLOAT_BITS
 from anyformer.construction.grids import budget
 from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.grids.tables import centre_values
@@ -16,7 +17,7 @@ from anyformer.construction.methods.table_method import TableMethod
 from anyformer.construction.plans.plan import ErrorSplit, Plan, PlannedStage
 from anyformer.construction.plans.shortage import shortage_of
 from anyformer.construction.plans.table_sizes import TableSizes
-from anyformer.construction.refusal import Shortage, rounded_up
+from anyformer.construction.refusal import Resource, Shortage, rounded_up
 from anyformer.construction.request import Request
 from anyformer.construction.stages.draft import Draft
 from anyformer.construction.stages.value_map import round_outputs, value_map
@@ -24,6 +25,8 @@ from anyformer.networks.roles import Role
 
 # A refusal names the size that would be needed, unless even counting its columns is too much.
 COUNTABLE = 1 << 10
+# In bits: floats end soon above.
+LONGEST_IDS = 900
 
 
 @dataclass(frozen=True)
@@ -39,9 +42,9 @@ class SelectiveShift(TableMethod):
     def plan(self, request: Request) -> Plan:
         """The coarsest dyadic grid that meets the tolerance, or a refusal."""
         self.check_length(request)
-        *_, (plan, short) = self._tried(request)
-        if short:
-            raise self.refusal(request, short, plan.lattice.counts)
+        *_, (lattice, plan, short) = self._tried(request)
+        if plan is None or short:
+            raise self.refusal(request, short or _bits(lattice), lattice.counts)
         return plan
 
     def finer(self, plan: Plan) -> Plan:
@@ -53,24 +56,31 @@ class SelectiveShift(TableMethod):
 
     def has_room(self, request: Request) -> bool:
         """Whether the grid that meets the tolerance fits."""
-        *_, (_, short) = self._tried(request)
-        return short is None
+        *_, (_, plan, short) = self._tried(request)
+        return plan is not None and short is None
 
     def reachable_tolerances(self, request: Request) -> Iterator[float]:
         """What the grids that fit meet, the finest first."""
-        for plan, short in reversed(list(self._tried(request))):
-            if short is None:
+        for _, plan, short in reversed(list(self._tried(request))):
+            if plan is not None and short is None:
                 yield rounded_up(_reachable(plan))
 
-    def _tried(self, request: Request) -> Iterator[tuple[Plan, Shortage | None]]:
-        """Grids from the coarsest on with what they lack, until one meets the tolerance or none within reach will."""
+    def _tried(self, request: Request) -> Iterator[tuple[Lattice, Plan | None, Shortage | None]]:
+        """Grids from the coarsest on with what they lack, until one meets the tolerance or none within reach will.
+
+        There is no plan where ids are too large even for a float.
+        """
         sides = request.target.domain.highs(request.target.width) - request.target.domain.lows(request.target.width)
         cell_width = 2.0 ** math.ceil(math.log2(float(sides.max())))
         while True:
             cell_width /= 2
+            lattice = Lattice.dyadic(request.target, cell_width)
+            if _bits(lattice).needed > LONGEST_IDS:
+                yield lattice, None, _bits(lattice)
+                return
             plan = self.plan_at(request, cell_width)
             short = shortage_of(plan)
-            yield plan, short
+            yield lattice, plan, short
             if short and (_would_do(plan) or plan.lattice.columns > COUNTABLE):
                 return
             if plan.error.total <= request.tolerance:
@@ -108,6 +118,10 @@ class SelectiveShift(TableMethod):
         """f̄: the value of the target at each cell's centre, rounded to what the ids leave bits for."""
         grain = self.sizes(plan.request, plan.lattice).quanta(0)
         return round_outputs(centre_values(plan.target, plan.lattice, codes), grain)
+
+
+def _bits(lattice: Lattice) -> Shortage:
+    return Shortage(Resource.ID_BITS, SelectiveShifts(lattice).largest_id.bit_length(), FLOAT_BITS)
 
 
 def _would_do(plan: Plan) -> bool:

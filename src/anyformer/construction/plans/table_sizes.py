@@ -78,12 +78,12 @@ class TableSizes:
         lattice, context = self.lattice, self.context
         # What vanished outside a support was lifted with the rest; so was what has no id.
         has_strays = lattice.is_guarded or (context.leaves_strays and not lattice.has_positions)
-        strays = self._vanishing("vanish strays", Role.TIDY, self.stray_threshold) if has_strays else []
-        return [*strays, clamp_rows("clip", Role.TIDY, lattice.width, self.bound, context.farthest(self.top))]
+        strays = self._vanishing("vanish strays", Role.STRAY, self.stray_threshold) if has_strays else []
+        return [*strays, clamp_rows("clip", Role.CLIP, lattice.width, self.bound, context.farthest(self.top))]
 
     def _vanishing(self, name: str, role: Role, threshold: float) -> list[Draft]:
         """Tokens at or above the threshold go to 0. Where the first coordinate is the id, the others are 0."""
         if not any(self.context.reading[1:]):
             return vanish(name, role, self.lattice.width, threshold)
-        ceiling = threshold if role is Role.TIDY else 4 * power_of_two_above(self.lattice.largest_entry)
+        ceiling = threshold if role is Role.STRAY else 4 * power_of_two_above(self.lattice.largest_entry)
         return vanish(name, role, self.lattice.width, threshold, others=ceiling)
