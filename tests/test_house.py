@@ -21,6 +21,7 @@ SPINE = [
     "arrays",
     "atomic",
     "rebuilding",
+    "notebooks",
     "pictures",
     "whole_numbers",
     "strict_json",

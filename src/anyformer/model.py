@@ -25,10 +25,11 @@ from anyformer.exports.folder import load_folder, save_folder
 from anyformer.networks.digest import digest
 from anyformer.networks.network import Network
 from anyformer.networks.probability_maps import ProbabilityMap, Softmax
+from anyformer.notebooks import as_table
 from anyformer.patterns.exchange.json_form import in_short
 from anyformer.runtime.run import run
 from anyformer.targets.target import Target
-from anyformer.workers import Progress
+from anyformer.workers import Progress, enter
 
 SOFTMAX = Softmax()
 # How often a proof that misses the tolerance may be tried again on a finer grid.
@@ -49,6 +50,16 @@ class Model:
         """Run the network."""
         sequences = np.asarray(x, dtype=np.float64)
         return run(self.network, sequences[None])[0] if sequences.ndim == 2 else run(self.network, sequences)
+
+    def _repr_html_(self) -> str:
+        network, claimed = self.network, self.certificate.target
+        sizes = {
+            "layers": network.layer_count,
+            "attention layers": network.attention_layer_count,
+            "parameters": network.parameter_count,
+        }
+        title = f"{claimed.name} on {network.tokens} tokens of width {network.width}"
+        return as_table(title, {**self.certificate.facts(), **sizes})
 
     def verify(
         self, target: Target | None = None, progress: Progress | None = None, effort: Effort = ORDINARY
@@ -166,6 +177,7 @@ def construct(
 def fulfil(request: Request, progress: Progress | None = None) -> Model:
     """What was asked for, by the smallest plan whose proof succeeds."""
     missed: list[ToleranceMissed] = []
+    enter(progress, "planning")
     for planned in plans(request):
         try:
             return carry_out(planned, progress)
@@ -177,11 +189,15 @@ def fulfil(request: Request, progress: Progress | None = None) -> Model:
 def carry_out(planned: Plan, progress: Progress | None = None) -> Model:
     """Plan → network → proof; where the bound misses the tolerance, again on finer grids, a few times."""
     for attempt in range(ATTEMPTS):
+        enter(progress, "building")
         construction = build(planned)
+        enter(progress, "proving")
         bound = prove(construction, progress)
         if bound.upper <= planned.request.tolerance:
+            enter(progress, "measuring")
             return Model(construction.network, certify(construction, bound), planned.target, construction)
         if attempt + 1 < ATTEMPTS:
+            enter(progress, "planning")
             try:
                 planned = planned.method.finer(planned)
             except PlanError:

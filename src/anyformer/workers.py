@@ -205,6 +205,13 @@ def _do(name: str, job: bytes, part: Any) -> Any:
     return function(shared, part)
 
 
+def enter(progress: Progress | None, phase: str) -> None:
+    """Tell what the work that follows is for, if `progress` has a method `enter` to be told by."""
+    told = getattr(progress, "enter", None)
+    if told is not None:
+        told(phase)
+
+
 def counted(results: Iterator[Result], total: int, progress: Progress | None) -> Iterator[Result]:
     """The same results; `progress` is told (done, of) after each."""
     for done, result in enumerate(results, start=1):

@@ -104,8 +104,13 @@ def test_a_model_shows_all_its_numbers(small_models, columns):
     assert f"{built.network.parameter_count:,}" in text
     assert "read from the file, not re-proved" in " ".join(text.split())
     assert f"{built.certificate.certified_error:.6g}" in text
-    assert "nothing was written" in render(build_view(built, 1.0, None), columns)
-    assert "CERTIFIED error at most" in render(build_view(built, 1.0, "place"), columns)
+    assert "nothing was written" in render(build_view(built, 1.0, {}, None), columns)
+    assert "CERTIFIED error at most" in render(
+        build_view(built, 4.0, {"planning": 1.0, "proving": 3.0, "measuring": 1e-3}, "place"), columns
+    )
+    assert "4 s (3 s proving, 1 s planning)" in " ".join(
+        render(build_view(built, 4.0, {"planning": 1.0, "proving": 3.0, "measuring": 1e-3}, "place"), columns).split()
+    )
 
 
 def test_hostile_names_are_shown_as_text(small_models):
@@ -122,7 +127,7 @@ def test_hostile_names_are_shown_as_text(small_models):
     result = Verification(about, Verdict.UNDECIDED, HOSTILE, None)
     for view in (
         describe_view(evil),
-        build_view(evil, 1.0, HOSTILE),
+        build_view(evil, 1.0, {}, HOSTILE),
         trace_view(seen),
         verification_view(result, claim),
     ):

@@ -14,6 +14,7 @@ from anyformer.certificates.declaration import Declaration
 from anyformer.certificates.evidence import Evidence
 from anyformer.certificates.measured import MeasuredError
 from anyformer.errors import CertificateError
+from anyformer.notebooks import as_table
 from anyformer.strict_json import float_from_hex, to_hex
 
 FORMAT = "anyformer-certificate-1"
@@ -83,6 +84,19 @@ class Certificate:
     def claim(self) -> str:
         """The claim in a line."""
         return f"d_p(f, g) <= {self.certified_error:.6g} in L^{self.p:g}"
+
+    def facts(self) -> dict[str, object]:
+        """What is claimed, in few words."""
+        return {
+            "error at most": self.certified_error,
+            "asked for": f"{self.tolerance:g} in L^{self.p:g}",
+            "measured": self.measured.error,
+            "holds": self.kind.value,
+        }
+
+    def _repr_html_(self) -> str:
+        digest = {"weights": f"{self.weights_digest[:12]}…"}
+        return as_table(f"Certificate for {self.target.name}", {**self.facts(), **digest})
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object; floats as hexadecimal strings."""

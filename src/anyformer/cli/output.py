@@ -5,15 +5,14 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from anyformer.workers import Progress
+    from rich.console import Console, RenderableType
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
@@ -61,9 +60,35 @@ def note(text: str) -> None:
     print(f"note: {visible(text)}", file=sys.stderr)
 
 
+class Work:
+    """What is being done and for how long: planning, building, proving, measuring; shown as a bar on a terminal."""
+
+    def __init__(self, show: Callable[[str, int | None, int | None], None]) -> None:
+        self._show, self._phase, self._since = show, "", time.perf_counter()
+        self.seconds: dict[str, float] = {}
+        """By phase, in the order in which they were entered."""
+
+    def enter(self, phase: str) -> None:
+        """Begin a phase; the one before ends."""
+        self.leave()
+        self._phase = phase
+        self._show(phase, None, None)
+
+    def leave(self) -> None:
+        """End the phase."""
+        now = time.perf_counter()
+        if self._phase:
+            self.seconds[self._phase] = self.seconds.get(self._phase, 0.0) + now - self._since
+        self._phase, self._since = "", now
+
+    def __call__(self, done: int, of: int) -> None:
+        """So much of the phase is done."""
+        self._show(self._phase, done, of)
+
+
 @contextlib.contextmanager
-def at_work(label: str) -> Iterator["Progress | None"]:
-    """While a proof is under way: a progress bar on stderr if that is a terminal.
+def at_work(phase: str) -> Iterator[Work]:
+    """While something takes time: a bar on stderr if that is a terminal, and how long each phase took.
 
     Whatever a user's function prints goes to stderr as well: stdout is for the result.
     """
@@ -73,12 +98,18 @@ def at_work(label: str) -> Iterator["Progress | None"]:
 
     stderr = console(sys.stderr)
     # What overflows shows in the results, which are checked; NumPy's warnings would only tell where our files are.
-    with contextlib.redirect_stdout(sys.stderr), np.errstate(all="ignore"):
-        if not stderr.is_terminal:
-            yield None
-            return
-        from rich.progress import Progress as Bar
+    bar = _bar(stderr) if stderr.is_terminal else contextlib.nullcontext(lambda *_: None)
+    with contextlib.redirect_stdout(sys.stderr), np.errstate(all="ignore"), bar as show:
+        work = Work(show)
+        work.enter(phase)
+        yield work
+        work.leave()
 
-        with Bar(console=stderr, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
-            task = bar.add_task(label, total=None)
-            yield lambda done, of: bar.update(task, completed=done, total=of)
+
+@contextlib.contextmanager
+def _bar(stderr: "Console") -> Iterator[Callable[[str, int | None, int | None], None]]:
+    from rich.progress import Progress as Bar
+
+    with Bar(console=stderr, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda phase, done, of: bar.update(task, description=phase, completed=done or 0, total=of)

@@ -30,7 +30,8 @@ def plan(options: Options, json: Json = False) -> None:
 
     with workforce(options.workers, options.dask), at_work("planning"):
         made = plan_network(request_of(options))
-    emit(json, plan_data(made), plan_view(made))
+        data, view = plan_data(made), plan_view(made)  # which runs the function once more, to know the time expected
+    emit(json, data, view)
 
 
 @takes_options
@@ -50,11 +51,12 @@ def build(
     if output is not None:
         _check_free(output, overwrite)
     start = time.perf_counter()
-    with workforce(options.workers, options.dask), at_work("proving") as progress:
-        model = fulfil(request_of(options), progress)
+    with workforce(options.workers, options.dask), at_work("planning") as work:
+        model = fulfil(request_of(options), work)
     seconds = time.perf_counter() - start
     place = None if output is None else str(model.save(output, overwrite=overwrite))
-    emit(json, build_data(model, seconds, place), build_view(model, seconds, place))
+    took = {"seconds": seconds, "seconds_by_phase": work.seconds}
+    emit(json, {**build_data(model, place), **took}, build_view(model, seconds, work.seconds, place))
 
 
 def _check_free(folder: Path, overwrite: bool) -> None:

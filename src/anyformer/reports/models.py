@@ -1,5 +1,6 @@
 """A model, as data and as text: what it is made of and what is claimed of it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -14,18 +15,17 @@ from anyformer.reports.terminal import count, duration, error_size, facts, headi
 READ_NOT_PROVED = "read from the file, not re-proved; `anyformer verify` proves it anew"
 
 
-def build_data(model: Model, seconds: float, output: str | None) -> dict[str, Any]:
+def build_data(model: Model, output: str | None) -> dict[str, Any]:
     """A fresh model as a JSON object; `output` is where it was written, if it was."""
     return {
         **_network_data(model.network),
         **_claim_data(model.certificate),
-        "seconds": seconds,
         "output": output,
     }
 
 
-def build_view(model: Model, seconds: float, output: str | None) -> RenderableType:
-    """A fresh model as text."""
+def build_view(model: Model, seconds: float, by_phase: Mapping[str, float], output: str | None) -> RenderableType:
+    """A fresh model as text, with what the time was spent on."""
     certificate = model.certificate
     place = output if output is not None else "nothing was written: name a folder with -o to keep the model"
     return Group(
@@ -36,11 +36,18 @@ def build_view(model: Model, seconds: float, output: str | None) -> RenderableTy
                 ("measured", _measured(certificate)),
                 ("holds", certificate.kind.value),
                 *_size_facts(model),
-                ("time", duration(seconds)),
+                ("time", _time(seconds, by_phase)),
                 ("written to", place),
             ]
         ),
     )
+
+
+def _time(seconds: float, by_phase: Mapping[str, float]) -> str:
+    """The longest phases first; those that took less than a hundredth are not worth a word."""
+    longest = sorted(by_phase.items(), key=lambda phase: -phase[1])
+    shown = [f"{duration(took)} {phase}" for phase, took in longest if took >= seconds / 100]
+    return duration(seconds) + (f" ({', '.join(shown)})" if shown else "")
 
 
 def describe_data(model: Model) -> dict[str, Any]:

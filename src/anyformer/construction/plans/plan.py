@@ -13,6 +13,7 @@ from anyformer.construction.stages.draft import Draft
 from anyformer.construction.stages.value_runs import Runs
 from anyformer.networks.layers import BlockShape
 from anyformer.networks.roles import Role
+from anyformer.notebooks import as_table
 from anyformer.targets.target import Target
 
 
@@ -88,6 +89,22 @@ class Plan:
     error: ErrorSplit
     values: Runs | None = field(default=None, repr=False)
     """Ids and values, where planning had to find them already."""
+
+    def _repr_html_(self) -> str:
+        request = self.request
+        facts = {
+            "planned error": self.error.total,
+            "asked for": f"{request.tolerance:g} in L^{request.p:g}",
+            "method": self.method.name,
+            "cells per axis": " × ".join(map(str, self.lattice.counts)),
+            "layers": self.layers,
+            "attention layers": self.attention_layers,
+            "parameters": self.parameters,
+            "bits of an id": self.id_bits,
+        }
+        return as_table(
+            f"Plan for {self.target.name} on {self.target.tokens} tokens of width {self.target.width}", facts
+        )
 
     @property
     def target(self) -> Target:
