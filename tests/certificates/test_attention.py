@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anyformer.certificates.attention import enclose_attention
-from anyformer.certificates.enclosures import Enclosure
-from anyformer.certificates.feed_forward import Arithmetic
+from anyformer.certificates.propagation.attention import enclose_attention
+from anyformer.certificates.propagation.enclosures import Enclosure
+from anyformer.certificates.propagation.feed_forward import Arithmetic
 from anyformer.networks import AttentionLayer
 from anyformer.networks.evaluate import apply_attention
 from tests.certificates.exact import precise_attention

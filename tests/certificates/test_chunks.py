@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import anyformer as af
-from anyformer.certificates import Evidence, Grid, derive_bound, interval_bound, job
-from anyformer.certificates.cells import cells_between, count_cells
-from anyformer.certificates.enclosures import Enclosure
-from anyformer.certificates.feed_forward import Arithmetic, enclose_feed_forward
-from anyformer.certificates.interval_bound import interval_sums
-from anyformer.certificates.job import Job, together
+from anyformer.certificates import Evidence, Grid, derive_bound
+from anyformer.certificates.bounds import interval_bound, job
+from anyformer.certificates.bounds.cells import cells_between, count_cells
+from anyformer.certificates.bounds.interval_bound import interval_sums
+from anyformer.certificates.bounds.job import Job, together
+from anyformer.certificates.propagation.enclosures import Enclosure
+from anyformer.certificates.propagation.feed_forward import Arithmetic, enclose_feed_forward
 from anyformer.construction import Averaging, Request
 from anyformer.construction.assemble import build
 from anyformer.networks.runs import Layers

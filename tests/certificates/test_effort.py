@@ -9,8 +9,16 @@ import pytest
 
 import anyformer as af
 from anyformer.certificates import Effort, Grid
-from anyformer.certificates.effort import ORDINARY, Cost, TooMuch, Visits, _most_orders, check_cost, cost_of_proof
-from anyformer.certificates.interval_bound import distinct_orders
+from anyformer.certificates.bounds.effort import (
+    ORDINARY,
+    Cost,
+    TooMuch,
+    Visits,
+    _most_orders,
+    check_cost,
+    cost_of_proof,
+)
+from anyformer.certificates.bounds.interval_bound import distinct_orders
 from anyformer.errors import PlanError
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anyformer.certificates.enclosures import Enclosure, affine, low_bit, sum_of_products, up
+from anyformer.certificates.propagation.enclosures import Enclosure, affine, low_bit, sum_of_products, up
 
 numbers = st.floats(-1e12, 1e12, allow_subnormal=False) | st.integers(-(2**40), 2**40).map(lambda k: k / 2**20)
 pairs = st.lists(st.tuples(numbers, numbers), min_size=1, max_size=5)

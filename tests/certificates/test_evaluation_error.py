@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import anyformer as af
-from anyformer.certificates.bound import derive_bound
+from anyformer.certificates.bounds.bound import derive_bound
+from anyformer.certificates.bounds.evidence import Evidence, evidence_for
 from anyformer.certificates.checker import Verdict
-from anyformer.certificates.evidence import Evidence, evidence_for
 from anyformer.errors import TargetError
 
 ERROR = 2.0**-12

@@ -9,9 +9,15 @@ from hypothesis import strategies as st
 
 import anyformer as af
 from anyformer.certificates import NotShown
-from anyformer.certificates.enclosures import Enclosure, up, up_times
-from anyformer.certificates.gate import check_attention, check_feed_forward, check_weights, largest, vigilant
-from anyformer.certificates.powers import power_above, power_below
+from anyformer.certificates.bounds.powers import power_above, power_below
+from anyformer.certificates.propagation.enclosures import Enclosure, up, up_times
+from anyformer.certificates.propagation.gate import (
+    check_attention,
+    check_feed_forward,
+    check_weights,
+    largest,
+    vigilant,
+)
 from anyformer.networks import FeedForwardStage
 from anyformer.networks.layers import weights
 from anyformer.networks.magnitudes import tame

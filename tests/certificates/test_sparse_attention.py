@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from anyformer.certificates.attention import enclose_attention
-from anyformer.certificates.enclosures import Enclosure
-from anyformer.certificates.feed_forward import Arithmetic
+from anyformer.certificates.propagation.attention import enclose_attention
+from anyformer.certificates.propagation.enclosures import Enclosure
+from anyformer.certificates.propagation.feed_forward import Arithmetic
 from anyformer.networks import Entmax, Softmax, Sparsemax
 from anyformer.networks.evaluate import apply_attention
 from anyformer.networks.layers import AttentionLayer

@@ -7,9 +7,9 @@ import pytest
 
 import anyformer as af
 from anyformer.certificates import Claim, Evidence
-from anyformer.certificates.certificate import certificate_from_json
-from anyformer.certificates.declaration import Declaration
-from anyformer.certificates.walls import Reach
+from anyformer.certificates.claims.certificate import certificate_from_json
+from anyformer.certificates.claims.declaration import Declaration
+from anyformer.certificates.propagation.walls import Reach
 from anyformer.errors import CertificateError
 from anyformer.reports.verification import verification_data, verification_view
 from anyformer.targets import Box, CompactSupport, Symmetry

@@ -6,7 +6,7 @@ import pytest
 
 import anyformer as af
 from anyformer.certificates import Evidence, Verdict
-from anyformer.certificates.certificate import ASSUMPTIONS
+from anyformer.certificates.claims.certificate import ASSUMPTIONS
 from anyformer.reports import trace
 
 

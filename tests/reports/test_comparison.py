@@ -9,7 +9,7 @@ import anyformer as af
 from anyformer import comparison
 from anyformer.certificates import Claim, Evidence
 from anyformer.certificates.checker import Verdict, Verification
-from anyformer.certificates.declaration import Declaration
+from anyformer.certificates.claims.declaration import Declaration
 from anyformer.cli import comparing
 from anyformer.comparison import attempt, compare, curve
 from anyformer.construction import Averaging, Request

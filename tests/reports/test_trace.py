@@ -6,8 +6,8 @@ import pytest
 import anyformer as af
 from anyformer import plan
 from anyformer.certificates import Certificate, Grid, MeasuredError
-from anyformer.certificates.declaration import Declaration
-from anyformer.certificates.evidence import Evidence
+from anyformer.certificates.bounds.evidence import Evidence
+from anyformer.certificates.claims.declaration import Declaration
 from anyformer.construction import build
 from anyformer.construction.contexts.selective_shifts import SelectiveShifts
 from anyformer.errors import CertificateError, NetworkError

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from anyformer.certificates.evidence import Evidence, evidence_for
+from anyformer.certificates.bounds.evidence import Evidence, evidence_for
 from anyformer.errors import TargetError
 from anyformer.targets import CATALOGUE, Box, Symmetry, check_enclosures, check_target, ready_made, target
 from anyformer.targets.ranges import range_on_boxes

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anyformer.certificates.effort import ORDINARY
+from anyformer.certificates.bounds.effort import ORDINARY
 from anyformer.cli.effort import GIGABYTE, HOUR, MaxCells, MaxHours, MaxMemory, effort_of
 from anyformer.cli.failures import CHECK_FAILED
 from anyformer.cli.output import Json, at_work, emit, emit_json, emit_text, note
@@ -15,7 +15,7 @@ from anyformer.errors import UsageError
 
 if TYPE_CHECKING:
     from anyformer.arrays import Array
-    from anyformer.certificates.certificate import Certificate
+    from anyformer.certificates.claims.certificate import Certificate
     from anyformer.model import Model
     from anyformer.targets import Target
 

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from anyformer.arrays import Array, as_sequences
-from anyformer.certificates.cells import Grid
-from anyformer.certificates.certificate import Certificate
+from anyformer.certificates.bounds.cells import Grid
+from anyformer.certificates.claims.certificate import Certificate
 from anyformer.errors import CertificateError, NetworkError
 from anyformer.networks.evaluate import add_positions
 from anyformer.networks.network import Network

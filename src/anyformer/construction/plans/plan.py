@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from anyformer.certificates.effort import Cost, cost_of_proof
+from anyformer.certificates.bounds.effort import Cost, cost_of_proof
 from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.request import Request
 from anyformer.construction.stages.draft import Draft

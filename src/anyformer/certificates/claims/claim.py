@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from anyformer.certificates.declaration import Declaration
-from anyformer.certificates.evidence import Evidence
-from anyformer.certificates.walls import Reach
+from anyformer.certificates.bounds.evidence import Evidence
+from anyformer.certificates.claims.declaration import Declaration
+from anyformer.certificates.propagation.walls import Reach
 from anyformer.targets.domains import CompactSupport
 from anyformer.targets.target import Symmetry
 

@@ -25,7 +25,7 @@ from weakref import WeakKeyDictionary, WeakSet
 import numpy as np
 
 from anyformer.arrays import Array
-from anyformer.certificates.enclosures import Enclosure
+from anyformer.certificates.propagation.enclosures import Enclosure
 from anyformer.errors import NotShown as NotShown
 from anyformer.networks.layers import AttentionLayer, AttentionStage, FeedForwardStage, Stage, weights
 from anyformer.networks.magnitudes import tame

@@ -15,8 +15,17 @@ import math
 import numpy as np
 
 from anyformer.arrays import Array
-from anyformer.certificates.enclosures import SMALLEST, ULP, Enclosure, affine, stack, sum_of_products, up, up_times
-from anyformer.certificates.feed_forward import NORMAL, Arithmetic
+from anyformer.certificates.propagation.enclosures import (
+    SMALLEST,
+    ULP,
+    Enclosure,
+    affine,
+    stack,
+    sum_of_products,
+    up,
+    up_times,
+)
+from anyformer.certificates.propagation.feed_forward import NORMAL, Arithmetic
 from anyformer.networks.layers import AttentionLayer
 from anyformer.networks.network import View
 from anyformer.networks.probability_maps import ProbabilityMap, Softmax

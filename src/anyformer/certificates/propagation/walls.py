@@ -11,11 +11,16 @@ import enum
 import numpy as np
 
 from anyformer.arrays import Array
-from anyformer.certificates.attention import enclose_attention
-from anyformer.certificates.enclosures import Enclosure, up
-from anyformer.certificates.feed_forward import Arithmetic, enclose_feed_forward, images, only_coordinate_read
-from anyformer.certificates.gate import check_attention, check_feed_forward, largest, place, vigilant
-from anyformer.certificates.propagate import with_positions
+from anyformer.certificates.propagation.attention import enclose_attention
+from anyformer.certificates.propagation.enclosures import Enclosure, up
+from anyformer.certificates.propagation.feed_forward import (
+    Arithmetic,
+    enclose_feed_forward,
+    images,
+    only_coordinate_read,
+)
+from anyformer.certificates.propagation.gate import check_attention, check_feed_forward, largest, place, vigilant
+from anyformer.certificates.propagation.propagate import with_positions
 from anyformer.errors import NotShown
 from anyformer.networks.layers import AttentionStage, FeedForwardStage
 from anyformer.networks.network import Network

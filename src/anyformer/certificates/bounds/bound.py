@@ -15,18 +15,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from anyformer.arrays import Array
-from anyformer.certificates.cells import Grid, rest_volume
-from anyformer.certificates.effort import ORDINARY, Effort, Visits
-from anyformer.certificates.enclosures import Enclosure, up
-from anyformer.certificates.evidence import Evidence, evidence_for
-from anyformer.certificates.feed_forward import Arithmetic
-from anyformer.certificates.gate import NotShown, check_weights, vigilant
-from anyformer.certificates.job import Job, Sums, check_effort, together, visits_of
-from anyformer.certificates.modulus_bound import INFLATION, modulus_sums
-from anyformer.certificates.powers import LEAST_TOLERANCE, MOST_TOLERANCE, check_exponent, power_above, unit_for
-from anyformer.certificates.propagate import propagate, propagate_stage
-from anyformer.certificates.refinement import Goal, refined_sums
-from anyformer.certificates.walls import Reach, follow_domain
+from anyformer.certificates.bounds.cells import Grid, rest_volume
+from anyformer.certificates.bounds.effort import ORDINARY, Effort, Visits
+from anyformer.certificates.bounds.evidence import Evidence, evidence_for
+from anyformer.certificates.bounds.job import Job, Sums, check_effort, together, visits_of
+from anyformer.certificates.bounds.modulus_bound import INFLATION, modulus_sums
+from anyformer.certificates.bounds.powers import LEAST_TOLERANCE, MOST_TOLERANCE, check_exponent, power_above, unit_for
+from anyformer.certificates.bounds.refinement import Goal, refined_sums
+from anyformer.certificates.propagation.enclosures import Enclosure, up
+from anyformer.certificates.propagation.feed_forward import Arithmetic
+from anyformer.certificates.propagation.gate import NotShown, check_weights, vigilant
+from anyformer.certificates.propagation.propagate import propagate, propagate_stage
+from anyformer.certificates.propagation.walls import Reach, follow_domain
 from anyformer.errors import CertificateError
 from anyformer.networks.magnitudes import tame
 from anyformer.networks.network import Network

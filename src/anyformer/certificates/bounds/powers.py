@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from anyformer.arrays import Array
-from anyformer.certificates.enclosures import SMALLEST, ULP, up
+from anyformer.certificates.propagation.enclosures import SMALLEST, ULP, up
 from anyformer.errors import CertificateError
 
 # Beyond it nothing is gained: on a domain of volume 1 the L^64 norm is within a few per cent of the largest error.

@@ -16,12 +16,12 @@ from functools import lru_cache
 import numpy as np
 
 from anyformer.arrays import Array, Booleans, Integers
-from anyformer.certificates.cells import Grid, volumes
-from anyformer.certificates.enclosures import Enclosure, up_times
-from anyformer.certificates.gate import vigilant
-from anyformer.certificates.job import Job, Sums
-from anyformer.certificates.powers import power_above, power_below
-from anyformer.certificates.splitting import SplittingRule, splitting_groups, subdivided
+from anyformer.certificates.bounds.cells import Grid, volumes
+from anyformer.certificates.bounds.job import Job, Sums
+from anyformer.certificates.bounds.powers import power_above, power_below
+from anyformer.certificates.bounds.splitting import SplittingRule, splitting_groups, subdivided
+from anyformer.certificates.propagation.enclosures import Enclosure, up_times
+from anyformer.certificates.propagation.gate import vigilant
 from anyformer.targets.ranges import range_on_boxes
 from anyformer.targets.target import Target
 

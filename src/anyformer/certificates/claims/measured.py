@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from anyformer.arrays import Array
-from anyformer.certificates.cells import Grid
-from anyformer.certificates.powers import check_exponent, unit_for
+from anyformer.certificates.bounds.cells import Grid
+from anyformer.certificates.bounds.powers import check_exponent, unit_for
 from anyformer.targets.domains import CompactSupport
 from anyformer.targets.target import Target
 

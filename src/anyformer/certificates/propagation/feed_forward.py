@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyformer.arrays import Array, Integers
-from anyformer.certificates.enclosures import SMALLEST, ULP, Enclosure, affine, stack, sum_of_products, up
-from anyformer.certificates.gate import check_feed_forward, largest
+from anyformer.certificates.propagation.enclosures import SMALLEST, ULP, Enclosure, affine, stack, sum_of_products, up
+from anyformer.certificates.propagation.gate import check_feed_forward, largest
 from anyformer.networks.layers import FeedForwardStage
 from anyformer.networks.runs import LayerRun, Layers, runs
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from anyformer.arrays import Array, Integers
-from anyformer.certificates.enclosures import Enclosure
+from anyformer.certificates.propagation.enclosures import Enclosure
 from anyformer.targets.target import Target
 
 SAMPLES = 64

@@ -7,11 +7,11 @@ modulus; the second is bounded by the enclosure of g on the cell; by Minkowski t
 import numpy as np
 
 from anyformer.arrays import Array
-from anyformer.certificates.cells import volumes, widest_walls
-from anyformer.certificates.enclosures import Enclosure, up, up_times
-from anyformer.certificates.gate import vigilant
-from anyformer.certificates.job import Job, Sums
-from anyformer.certificates.powers import power_above, power_below
+from anyformer.certificates.bounds.cells import volumes, widest_walls
+from anyformer.certificates.bounds.job import Job, Sums
+from anyformer.certificates.bounds.powers import power_above, power_below
+from anyformer.certificates.propagation.enclosures import Enclosure, up, up_times
+from anyformer.certificates.propagation.gate import vigilant
 
 # Relative errors of sums and powers of non-negative numbers, and of the moduli themselves, stay far below this.
 INFLATION = 1 + 2.0**-36

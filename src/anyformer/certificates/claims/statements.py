@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
-from anyformer.certificates.bound import ErrorBound
-from anyformer.certificates.certificate import Certificate
-from anyformer.certificates.declaration import Declaration
-from anyformer.certificates.evidence import Evidence
-from anyformer.certificates.measured import measure_error
+from anyformer.certificates.bounds.bound import ErrorBound
+from anyformer.certificates.bounds.evidence import Evidence
+from anyformer.certificates.claims.certificate import Certificate
+from anyformer.certificates.claims.declaration import Declaration
+from anyformer.certificates.claims.measured import measure_error
 from anyformer.networks.digest import digest
 from anyformer.networks.network import Network
 from anyformer.runtime.run import run

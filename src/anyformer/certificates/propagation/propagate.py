@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from anyformer.certificates.attention import enclose_attention
-from anyformer.certificates.enclosures import Enclosure, affine
-from anyformer.certificates.feed_forward import Arithmetic, enclose_feed_forward
-from anyformer.certificates.gate import check_attention, check_weights, place, vigilant
+from anyformer.certificates.propagation.attention import enclose_attention
+from anyformer.certificates.propagation.enclosures import Enclosure, affine
+from anyformer.certificates.propagation.feed_forward import Arithmetic, enclose_feed_forward
+from anyformer.certificates.propagation.gate import check_attention, check_weights, place, vigilant
 from anyformer.networks.layers import AttentionStage, Stage
 from anyformer.networks.network import Network, View
 from anyformer.networks.runs import Layers

@@ -10,11 +10,11 @@ from functools import cached_property
 import numpy as np
 
 from anyformer.arrays import Array
-from anyformer.certificates.cells import CellBatch, Grid, cells_between, count_cells
-from anyformer.certificates.effort import CHUNK_BYTES, Effort, Visits, cell_bytes, check_cost, cost_of_proof
-from anyformer.certificates.enclosures import Enclosure
-from anyformer.certificates.evidence import Evidence
-from anyformer.certificates.propagate import before_mixing, propagate_stages, with_positions
+from anyformer.certificates.bounds.cells import CellBatch, Grid, cells_between, count_cells
+from anyformer.certificates.bounds.effort import CHUNK_BYTES, Effort, Visits, cell_bytes, check_cost, cost_of_proof
+from anyformer.certificates.bounds.evidence import Evidence
+from anyformer.certificates.propagation.enclosures import Enclosure
+from anyformer.certificates.propagation.propagate import before_mixing, propagate_stages, with_positions
 from anyformer.networks.network import Network
 from anyformer.targets.target import Symmetry, Target
 

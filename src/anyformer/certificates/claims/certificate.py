@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from anyformer import strict_json
-from anyformer.certificates.cells import Grid
-from anyformer.certificates.declaration import Declaration
-from anyformer.certificates.evidence import Evidence
-from anyformer.certificates.measured import MeasuredError
+from anyformer.certificates.bounds.cells import Grid
+from anyformer.certificates.bounds.evidence import Evidence
+from anyformer.certificates.claims.declaration import Declaration
+from anyformer.certificates.claims.measured import MeasuredError
 from anyformer.errors import CertificateError
 from anyformer.strict_json import float_from_hex, to_hex
 

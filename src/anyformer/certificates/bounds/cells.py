@@ -11,7 +11,7 @@ from functools import reduce
 import numpy as np
 
 from anyformer.arrays import Array, Booleans, Integers
-from anyformer.certificates.enclosures import ULP, Enclosure, up, up_times
+from anyformer.certificates.propagation.enclosures import ULP, Enclosure, up, up_times
 from anyformer.errors import CertificateError
 from anyformer.targets.domains import Domain
 from anyformer.targets.target import Target

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from anyformer.arrays import Array
-from anyformer.certificates.effort import WORK_BOXES
-from anyformer.certificates.interval_bound import forget, interval_sums
-from anyformer.certificates.job import Job, Sums, together
+from anyformer.certificates.bounds.effort import WORK_BOXES
+from anyformer.certificates.bounds.interval_bound import forget, interval_sums
+from anyformer.certificates.bounds.job import Job, Sums, together
 from anyformer.workers import Progress, counted, each
 
 SAMPLED_CHUNKS = 8
