@@ -5,7 +5,7 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 from anyformer.intervals import IntervalArray
-from anyformer.intervals.rounding import ELEMENTARY_ULPS
+from anyformer.intervals.rules.rounding import ELEMENTARY_ULPS
 from tests.intervals.samples import assert_holds_members
 
 RNG = np.random.default_rng(20)

@@ -6,20 +6,13 @@ import numpy as np
 import pytest
 from scipy import special
 
-from anyformer.intervals import (
-    averages,
-    elementary_of_two,
-    interpolation,
-    orders,
-    quantiles,
-    remainders,
-    sums,
-    supported,
-)
-from anyformer.intervals import sinc as sinc_rule
-from anyformer.intervals import special as special_rules
+from anyformer.intervals import supported
 from anyformer.intervals.ends import Ends
-from anyformer.intervals.functions import Rule
+from anyformer.intervals.rules.arguments import Rule
+from anyformer.intervals.rules.elementwise import elementary_of_two, interpolation, remainders
+from anyformer.intervals.rules.elementwise import sinc as sinc_rule
+from anyformer.intervals.rules.elementwise import special as special_rules
+from anyformer.intervals.rules.reductions import averages, orders, quantiles, sums
 from tests.intervals import test_against_arb as against_arb
 from tests.intervals import test_exact_functions as exact
 from tests.intervals import test_interpolation as of_interpolation

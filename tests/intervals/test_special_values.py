@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from scipy import special
 
-from anyformer.intervals import sinc as sinc_rule
 from anyformer.intervals import supported
 from anyformer.intervals.arrays import seen
 from anyformer.intervals.ends import Ends
+from anyformer.intervals.rules.elementwise import sinc as sinc_rule
 from anyformer.intervals.runs import Run, running
 
 TINY = [5e-324, 1e-310, 2.0**-1022, 1e-20]

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from anyformer.intervals.arithmetic import multiply
-from anyformer.intervals.contractions import dot, matmul, tensordot
 from anyformer.intervals.ends import Ends, Plain, ends_of, is_point
 from anyformer.intervals.errors import IntervalError
+from anyformer.intervals.rules.elementwise.arithmetic import multiply
+from anyformer.intervals.rules.linear_algebra.contractions import dot, matmul, tensordot
 
 
 def inner(a: Any, b: Any) -> Ends:

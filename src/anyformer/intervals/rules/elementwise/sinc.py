@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from anyformer.intervals.ends import Ends, Plain, magnitudes
-from anyformer.intervals.undefined import outside, unknown
+from anyformer.intervals.rules.undefined import outside, unknown
 
 ERROR: Final = 32 * 2.0**-53
 FAR: Final = 1e6

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from anyformer.intervals.arithmetic import absolute, divide, square, subtract
 from anyformer.intervals.conditions import refuse_conditions
-from anyformer.intervals.elementary import sqrt
 from anyformer.intervals.ends import Ends, Plain, ends_of
 from anyformer.intervals.errors import IntervalError, unsupported
-from anyformer.intervals.rounding import ULP, known_between
-from anyformer.intervals.undefined import INFINITIES, unknown
+from anyformer.intervals.rules.elementwise.arithmetic import absolute, divide, square, subtract
+from anyformer.intervals.rules.elementwise.elementary import sqrt
+from anyformer.intervals.rules.rounding import ULP, known_between
+from anyformer.intervals.rules.undefined import INFINITIES, unknown
 
 MOST_TERMS = 2**26
 # From here on a sum may overflow if its terms are added in another order.

@@ -17,7 +17,7 @@ import numpy as np
 from anyformer.intervals.conditions import refuse_conditions
 from anyformer.intervals.ends import Ends, Held, Plain, ends_of, is_point
 from anyformer.intervals.errors import IntervalError
-from anyformer.intervals.rounding import SMALLEST, ULP
+from anyformer.intervals.rules.rounding import SMALLEST, ULP
 
 _NAME = "np.interp on intervals"
 

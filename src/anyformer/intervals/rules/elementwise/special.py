@@ -22,11 +22,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from anyformer.intervals.arithmetic import product_outward
-from anyformer.intervals.elementary import INCREASING
 from anyformer.intervals.ends import Ends, Plain
-from anyformer.intervals.rounding import SMALLEST, SMALLEST_NORMAL, ULP, lowered, outward, raised
-from anyformer.intervals.undefined import INFINITIES, outside, unknown
+from anyformer.intervals.rules.elementwise.arithmetic import product_outward
+from anyformer.intervals.rules.elementwise.elementary import INCREASING
+from anyformer.intervals.rules.rounding import SMALLEST, SMALLEST_NORMAL, ULP, lowered, outward, raised
+from anyformer.intervals.rules.undefined import INFINITIES, outside, unknown
 
 MARGIN: Final = 64 * ULP
 MARGIN_BELOW: Final = 64 * SMALLEST

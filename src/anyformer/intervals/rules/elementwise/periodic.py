@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 
 from anyformer.intervals.ends import Ends, Plain
-from anyformer.intervals.rounding import all_finite, loosened
-from anyformer.intervals.undefined import outside, unknown
+from anyformer.intervals.rules.rounding import all_finite, loosened
+from anyformer.intervals.rules.undefined import outside, unknown
 
 _QUARTERS = 2 / np.pi
 _FAR = 1e300

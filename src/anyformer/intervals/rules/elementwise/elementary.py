@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 
 from anyformer.intervals.ends import Ends, Plain, magnitudes
-from anyformer.intervals.rounding import loosened, outward
-from anyformer.intervals.undefined import outside, unknown
+from anyformer.intervals.rules.rounding import loosened, outward
+from anyformer.intervals.rules.undefined import outside, unknown
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from functools import reduce
 import numpy as np
 
 from anyformer.intervals.ends import Ends, Plain, ends_of, is_point, magnitudes
-from anyformer.intervals.rounding import (
+from anyformer.intervals.rules.rounding import (
     SMALLEST,
     SMALLEST_NORMAL,
     all_finite,
@@ -15,7 +15,7 @@ from anyformer.intervals.rounding import (
     outward_finite,
     raised,
 )
-from anyformer.intervals.undefined import INFINITIES, outside, unknown
+from anyformer.intervals.rules.undefined import INFINITIES, outside, unknown
 
 ONE = ends_of(1.0)
 

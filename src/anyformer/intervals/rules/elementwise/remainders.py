@@ -14,10 +14,10 @@ from typing import Final
 
 import numpy as np
 
-from anyformer.intervals.arithmetic import negative
 from anyformer.intervals.ends import Ends, Plain, is_point, magnitudes
-from anyformer.intervals.rounding import ULP, lowered, outward, raised
-from anyformer.intervals.undefined import INFINITIES, outside, unknown
+from anyformer.intervals.rules.elementwise.arithmetic import negative
+from anyformer.intervals.rules.rounding import ULP, lowered, outward, raised
+from anyformer.intervals.rules.undefined import INFINITIES, outside, unknown
 
 EXACT: Final = 2.0**50
 

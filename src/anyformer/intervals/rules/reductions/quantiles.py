@@ -21,12 +21,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from anyformer.intervals.axes import in_front, placed
 from anyformer.intervals.ends import Ends, Held, Plain
 from anyformer.intervals.errors import IntervalError
-from anyformer.intervals.rounding import SMALLEST, ULP
-from anyformer.intervals.sums import HUGE, mean
-from anyformer.intervals.undefined import INFINITIES, unknown
+from anyformer.intervals.rules.reductions.axes import in_front, placed
+from anyformer.intervals.rules.reductions.sums import HUGE, mean
+from anyformer.intervals.rules.rounding import SMALLEST, ULP
+from anyformer.intervals.rules.undefined import INFINITIES, unknown
 
 PICKING: Final = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")
 DRIFT: Final = 8 * ULP

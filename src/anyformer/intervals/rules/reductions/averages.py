@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from anyformer.intervals.arithmetic import divide, multiply
-from anyformer.intervals.axes import axes_of
 from anyformer.intervals.conditions import refuse_conditions
 from anyformer.intervals.ends import Ends, ends_of, is_point, magnitudes
 from anyformer.intervals.errors import IntervalError
-from anyformer.intervals.rounding import SMALLEST, ULP
-from anyformer.intervals.sums import HUGE, count, mean, total
+from anyformer.intervals.rules.elementwise.arithmetic import divide, multiply
+from anyformer.intervals.rules.reductions.axes import axes_of
+from anyformer.intervals.rules.reductions.sums import HUGE, count, mean, total
+from anyformer.intervals.rules.rounding import SMALLEST, ULP
 
 
 def average(a: Ends, axis: Any = None, weights: Any = None, keepdims: bool = False, returned: bool = False) -> Ends:

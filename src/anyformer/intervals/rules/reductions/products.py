@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from anyformer.intervals.arithmetic import multiply
-from anyformer.intervals.axes import in_front, placed
 from anyformer.intervals.ends import Ends, magnitudes
-from anyformer.intervals.rounding import SMALLEST, ULP, lowered, raised
-from anyformer.intervals.undefined import INFINITIES, unknown
+from anyformer.intervals.rules.elementwise.arithmetic import multiply
+from anyformer.intervals.rules.reductions.axes import in_front, placed
+from anyformer.intervals.rules.rounding import SMALLEST, ULP, lowered, raised
+from anyformer.intervals.rules.undefined import INFINITIES, unknown
 
 # Beyond this a product of some of the factors may overflow, whatever the product of all is.
 SAFE = 1e300

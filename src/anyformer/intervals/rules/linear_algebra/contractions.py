@@ -17,14 +17,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from anyformer.intervals import subscripts as rules
-from anyformer.intervals.arithmetic import multiply
 from anyformer.intervals.ends import Ends, Plain, ends_of, is_point, magnitudes
 from anyformer.intervals.errors import IntervalError, unsupported
-from anyformer.intervals.rounding import SMALLEST, ULP, known_between
-from anyformer.intervals.subscripts import Subscripts
-from anyformer.intervals.sums import HUGE, MOST_TERMS, added_up
-from anyformer.intervals.undefined import INFINITIES, unknown
+from anyformer.intervals.rules.elementwise.arithmetic import multiply
+from anyformer.intervals.rules.linear_algebra import subscripts as rules
+from anyformer.intervals.rules.linear_algebra.subscripts import Subscripts
+from anyformer.intervals.rules.reductions.sums import HUGE, MOST_TERMS, added_up
+from anyformer.intervals.rules.rounding import SMALLEST, ULP, known_between
+from anyformer.intervals.rules.undefined import INFINITIES, unknown
 
 Product: TypeAlias = Callable[[Plain, Plain], Plain]
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from anyformer.intervals.arithmetic import add, multiply
 from anyformer.intervals.conditions import refuse_conditions, refuse_other_types
 from anyformer.intervals.ends import Ends, ends_of
 from anyformer.intervals.errors import unsupported
-from anyformer.intervals.functions import number
+from anyformer.intervals.rules.arguments import number
+from anyformer.intervals.rules.elementwise.arithmetic import add, multiply
 
 
 def polyval(p: Any, x: Any) -> Ends:

@@ -1,23 +1,19 @@
 """How the arguments of NumPy's functions are read, before a rule encloses their values. The table is `supported`."""
 
 import inspect
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, wraps
 from typing import Any, Final
 
 import numpy as np
 
-from anyformer.intervals import arithmetic, conditions
-from anyformer.intervals.conditions import AS_NUMBERS, refuse_conditions, refuse_other_types
-from anyformer.intervals.ends import Ends, Held, ends_of, is_truth, opened
-from anyformer.intervals.errors import IntervalError, refuse_options, unsupported
+from anyformer.intervals.conditions import refuse_conditions, refuse_other_types
+from anyformer.intervals.ends import Ends, Held, ends_of, opened
+from anyformer.intervals.errors import refuse_options
 
 # How to sort makes no difference to what is sorted.
 _IGNORED: Final = ("kind", "stable")
-# Powers of ten are exact in float64 up to here.
-MOST_DECIMALS: Final = 22
 
 
 @dataclass(frozen=True)
@@ -74,50 +70,6 @@ def function_name(function: Callable[..., Any]) -> str:
     return f"np{module}.{function.__name__}"
 
 
-def clipped(a: Ends, a_min: Any = None, a_max: Any = None, min: Any = None, max: Any = None) -> Ends:
-    """np.clip: what is below the lower bound is raised to it, then what is above the upper one lowered."""
-    lower = a_min if min is None else min
-    upper = a_max if max is None else max
-    refuse_conditions("np.clip", [lower, upper])
-    raised = a if lower is None else arithmetic.maximum(a, ends_of(lower))
-    return arithmetic.positive(raised if upper is None else arithmetic.minimum(raised, ends_of(upper)))
-
-
-def rounded(a: Ends, decimals: int = 0) -> Ends:
-    """np.round, step by step as NumPy computes it: scaled by a power of ten, rounded to an integer, scaled back."""
-    decimals = operator.index(decimals)
-    if not decimals:
-        return Ends(np.rint(a.low), np.rint(a.high))
-    if abs(decimals) > MOST_DECIMALS:
-        raise unsupported(f"np.round to {decimals} decimals, whose power of ten is no float64,")
-    power = ends_of(10.0 ** abs(decimals))
-    there, back = (arithmetic.multiply, arithmetic.divide)[:: 1 if decimals > 0 else -1]
-    scaled = there(a, power)
-    return back(Ends(np.rint(scaled.low), np.rint(scaled.high)), power)
-
-
-def chosen(condition: Any, *branches: Any) -> Ends:
-    """np.where, for choices that NumPy makes float64 or booleans of."""
-    _refuse_choices("np.where", branches)
-    return conditions.where(condition, *branches)
-
-
-def selected(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Ends:
-    """np.select, likewise."""
-    _refuse_choices("np.select", [*choicelist, default])
-    refuse_other_types("np.select", choicelist)
-    return conditions.select(condlist, choicelist, default)
-
-
-def _refuse_choices(name: str, choices: Sequence[Any]) -> None:
-    """Choices are all conditions, or numbers of which NumPy makes float64."""
-    if all(map(is_truth, choices)):
-        return
-    refuse_conditions(f"{name} with a choice between numbers and conditions, as it is", choices)
-    if choices:
-        refuse_other_types(name, choices)
-
-
 def contraction(name: str, rule: Callable[..., Ends]) -> Callable[..., Ends]:
     """A sum of products, refused for operands that NumPy would not compute in float64 with."""
 
@@ -131,15 +83,3 @@ def contraction(name: str, rule: Callable[..., Ends]) -> Callable[..., Ends]:
         return rule(*operands, **how)
 
     return enclose
-
-
-def count_nonzero(a: Ends, **how: Any) -> Ends:
-    """Refused: it gives integers."""
-    raise IntervalError(
-        f"np.count_nonzero gives integers, and intervals are of float64. Add up numbers instead. {AS_NUMBERS}"
-    )
-
-
-def size(a: Ends, axis: int | None = None) -> int:
-    """np.size."""
-    return a.low.size if axis is None else a.low.shape[axis]

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from anyformer.intervals.arithmetic import subtract
 from anyformer.intervals.ends import Ends, Held
 from anyformer.intervals.errors import IntervalError
+from anyformer.intervals.rules.elementwise.arithmetic import subtract
 
 
 def greatest(a: Ends, axis: Any = None, keepdims: bool = False) -> Ends:

@@ -8,8 +8,8 @@ from functools import reduce
 import numpy as np
 
 from anyformer.intervals.ends import Ends, Plain, is_point, magnitudes
-from anyformer.intervals.rounding import loosened
-from anyformer.intervals.undefined import outside, unknown
+from anyformer.intervals.rules.rounding import loosened
+from anyformer.intervals.rules.undefined import outside, unknown
 
 
 def power(base: Ends, exponent: Ends) -> Ends:
