@@ -55,12 +55,24 @@ WITHIN = {
         *("sizes", "neighbours", "pattern", "arrangement"),
         *("families", "catalogue", "exchange", "universality", "battery", "drawing"),
     ],
+    "targets": [
+        *("sizes", "domains", "moduli", "evaluation", "target", "ranges", "load"),
+        *("equivariant", "positional", "attention_layer", "catalogue", "checks"),
+    ],
     "certificates": ["propagation", "bounds", "claims", "checker", "contextual_map"],
     "construction": [
         *("dyadic", "reach", "request", "refusal", "grids", "codes", "stages", "contexts", "plans", "methods"),
         *("planning", "asking", "assemble"),
     ],
     "training": ["data", "run", "tasks", "reproduction"],
+    "reports": [
+        *("layout", "terminal", "stages", "catalogue", "patterns", "plans", "models", "verification"),
+        *("training", "reproduction", "tracing", "comparisons"),
+    ],
+    "cli": [
+        *("help_texts", "numbers", "effort", "workforce", "sequences", "output", "failures", "options", "watching"),
+        *("verbs", "main"),
+    ],
 }
 HEAVY = (
     "torch",

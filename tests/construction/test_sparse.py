@@ -246,7 +246,7 @@ def test_damaged_patterns_are_reported(saved, tmp_path, change, message):
 
 
 def test_traces_show_what_the_network_does(saved):
-    from anyformer.reports.trace import trace
+    from anyformer.reports.tracing.trace import trace
 
     model, _ = saved
     x = [[0.15], [0.8], [0.4]]

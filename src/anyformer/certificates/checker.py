@@ -16,8 +16,8 @@ from anyformer.certificates.claims.statements import misstatement
 from anyformer.errors import CertificateError, NotShown, TargetError
 from anyformer.intervals import IntervalError
 from anyformer.networks.network import Network
-from anyformer.targets.checks import check_target
-from anyformer.targets.enclosure_checks import check_enclosures
+from anyformer.targets.checks.battery import check_target
+from anyformer.targets.checks.enclosures import check_enclosures
 from anyformer.targets.target import Target
 from anyformer.workers import Progress
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from anyformer.errors import TargetError, words_of
 from anyformer.intervals import IntervalError
-from anyformer.targets import samples as sampled
-from anyformer.targets.enclosure_checks import check_enclosures
+from anyformer.targets.checks import samples as sampled
+from anyformer.targets.checks.enclosures import check_enclosures
 from anyformer.targets.ranges import enclosure
 from anyformer.targets.target import Target
 

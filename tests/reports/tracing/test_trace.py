@@ -14,7 +14,7 @@ from anyformer.errors import CertificateError, NetworkError
 from anyformer.networks.evaluate import add_positions, apply_attention, apply_feed_forward
 from anyformer.networks.layers import AttentionLayer
 from anyformer.reports import trace
-from anyformer.reports.codes import Window
+from anyformer.reports.tracing.codes import Window
 from anyformer.runtime import run
 from tests.random_networks import random_network
 

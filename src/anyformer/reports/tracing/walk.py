@@ -9,7 +9,7 @@ from anyformer.networks.evaluate import apply_attention, apply_feed_forward
 from anyformer.networks.layers import AttentionStage, FeedForwardStage, Stage
 from anyformer.networks.network import View
 from anyformer.networks.runs import LayerRun, runs
-from anyformer.reports.codes import Window, window
+from anyformer.reports.tracing.codes import Window, window
 
 Column = tuple[float, ...]
 

@@ -10,15 +10,14 @@ from anyformer import comparison
 from anyformer.certificates import Claim, Evidence
 from anyformer.certificates.checker import Verdict, Verification
 from anyformer.certificates.claims.declaration import Declaration
-from anyformer.cli import comparing
+from anyformer.cli.verbs import comparing
 from anyformer.comparison import attempt, compare, curve
 from anyformer.construction import Averaging, Request
-from anyformer.reports import curve_pictures
-from anyformer.reports.comparison import comparison_data, comparison_view
-from anyformer.reports.curve_pictures import write_picture
-from anyformer.reports.curves import curve_data, curve_view
-
-from .rendering import render
+from anyformer.reports.comparisons import curve_pictures
+from anyformer.reports.comparisons.comparison import comparison_data, comparison_view
+from anyformer.reports.comparisons.curve_pictures import write_picture
+from anyformer.reports.comparisons.curves import curve_data, curve_view
+from tests.reports.rendering import render
 
 MEAN = af.targets.mean_scale(tokens=2)
 

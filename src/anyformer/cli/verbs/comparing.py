@@ -23,7 +23,7 @@ def compare(options: Options, patience: Patience = 120.0, json: Json = False) ->
     """Build a target with every method, or the one asked for, and show sizes, errors and times side by side."""
     from anyformer.comparison import compare as compare_methods
     from anyformer.construction.planning import methods_for
-    from anyformer.reports.comparison import comparison_data, comparison_view
+    from anyformer.reports.comparisons.comparison import comparison_data, comparison_view
 
     _check_patience(patience)
     with workforce(options.workers, options.dask), at_work("proving") as progress:
@@ -48,8 +48,8 @@ def curve(
     """Build a target for a range of errors and show what each takes: layers, parameters and time."""
     from anyformer.comparison import curve as curve_of
     from anyformer.comparison import tolerances
-    from anyformer.reports.curve_pictures import write_picture
-    from anyformer.reports.curves import curve_data, curve_view
+    from anyformer.reports.comparisons.curve_pictures import write_picture
+    from anyformer.reports.comparisons.curves import curve_data, curve_view
 
     _check_range(options, largest, points)
     _check_patience(patience)

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 
 from anyformer.comparison import Attempt
 from anyformer.construction.request import Request
-from anyformer.reports.comparison import (
+from anyformer.reports.comparisons.comparison import (
     asked_data,
     attempt_data,
     axes,

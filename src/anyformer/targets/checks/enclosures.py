@@ -12,7 +12,7 @@ import numpy as np
 from anyformer.arrays import Array, shown
 from anyformer.errors import TargetError
 from anyformer.intervals import IntervalError
-from anyformer.targets import samples as sampled
+from anyformer.targets.checks import samples as sampled
 from anyformer.targets.ranges import range_on_boxes
 from anyformer.targets.sizes import whole_number
 from anyformer.targets.target import Target

@@ -13,8 +13,8 @@ from anyformer.errors import CertificateError, NetworkError
 from anyformer.networks.evaluate import add_positions
 from anyformer.networks.network import Network
 from anyformer.networks.roles import Role
-from anyformer.reports.codes import code_of, coded_stages
-from anyformer.reports.walk import Column, Move, walk
+from anyformer.reports.tracing.codes import code_of, coded_stages
+from anyformer.reports.tracing.walk import Column, Move, walk
 from anyformer.targets.domains import CompactSupport, Domain
 
 Columns = tuple[Column, ...]

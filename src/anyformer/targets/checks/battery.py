@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from anyformer.arrays import Array, shown
 from anyformer.errors import TargetError
-from anyformer.targets import samples as sampled
+from anyformer.targets.checks import samples as sampled
+from anyformer.targets.checks.precision import check_precision, hint, rounding
 from anyformer.targets.domains import CompactSupport
 from anyformer.targets.evaluation import evaluate_as_it_lies
 from anyformer.targets.moduli import Modulus
-from anyformer.targets.precision_checks import check_precision, hint, rounding
 from anyformer.targets.sizes import whole_number
 from anyformer.targets.target import Symmetry, Target
 

@@ -150,8 +150,8 @@ def trace(
     """Walk one input through every stage of the proof."""
     from anyformer.cli.numbers import sequence_of
     from anyformer.model import load
-    from anyformer.reports.trace import trace as follow
-    from anyformer.reports.trace_views import trace_data, trace_view
+    from anyformer.reports.tracing.trace import trace as follow
+    from anyformer.reports.tracing.views import trace_data, trace_view
 
     model = load(folder)
     followed = follow(model.network, model.certificate, sequence_of(given, model.network.tokens, model.network.width))

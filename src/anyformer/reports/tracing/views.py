@@ -10,8 +10,8 @@ from rich.text import Text
 from anyformer.networks.roles import Role
 from anyformer.reports.stages import KINDS
 from anyformer.reports.terminal import count, error_size, facts, heading, number, numbers, paragraph, table
-from anyformer.reports.trace import StageTrace, Trace
-from anyformer.reports.walk import Column, Move
+from anyformer.reports.tracing.trace import StageTrace, Trace
+from anyformer.reports.tracing.walk import Column, Move
 
 MOST_MOVES = 24
 

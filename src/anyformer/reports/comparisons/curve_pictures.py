@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 from anyformer.comparison import Attempt
 from anyformer.construction.request import Request
 from anyformer.pictures import require_matplotlib, save_picture
-from anyformer.reports.comparison import title
-from anyformer.reports.curves import curve_data
+from anyformer.reports.comparisons.comparison import title
+from anyformer.reports.comparisons.curves import curve_data
 from anyformer.reports.terminal import visible
 
 SIZE, DOTS_PER_INCH = (10.0, 4.5), 100
