@@ -8,7 +8,7 @@ from anyformer.certificates.propagation.enclosures import Enclosure
 from anyformer.certificates.propagation.feed_forward import Arithmetic, enclose_feed_forward
 from anyformer.networks import FeedForwardStage
 from anyformer.networks.evaluate import apply_stage
-from tests.certificates.exact import exact_feed_forward
+from tests.certificates.propagation.exact import exact_feed_forward
 from tests.random_networks import feed_forward_stage
 
 BOTH = Arithmetic.FLOAT64_AND_REAL

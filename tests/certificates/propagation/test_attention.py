@@ -10,7 +10,7 @@ from anyformer.certificates.propagation.enclosures import Enclosure
 from anyformer.certificates.propagation.feed_forward import Arithmetic
 from anyformer.networks import AttentionLayer
 from anyformer.networks.evaluate import apply_attention
-from tests.certificates.exact import precise_attention
+from tests.certificates.propagation.exact import precise_attention
 
 BOTH = Arithmetic.FLOAT64_AND_REAL
 LAST_DIGITS = Fraction(1, 10**390)  # what 400 digits leave of the truth itself

@@ -13,10 +13,10 @@ from anyformer.intervals.rules.elementwise import elementary_of_two, interpolati
 from anyformer.intervals.rules.elementwise import sinc as sinc_rule
 from anyformer.intervals.rules.elementwise import special as special_rules
 from anyformer.intervals.rules.reductions import averages, orders, quantiles, sums
-from tests.intervals import test_against_arb as against_arb
-from tests.intervals import test_exact_functions as exact
-from tests.intervals import test_interpolation as of_interpolation
-from tests.intervals import test_special_values as special_values
+from tests.intervals.rules import test_against_arb as against_arb
+from tests.intervals.rules import test_exact_functions as exact
+from tests.intervals.rules import test_interpolation as of_interpolation
+from tests.intervals.rules import test_special_values as special_values
 from tests.intervals.samples import assert_holds_members
 
 LOW = np.random.default_rng(50).normal(size=(40, 7))

@@ -12,9 +12,8 @@ from anyformer.construction import METHODS, Averaging, Method, Request, Selectiv
 from anyformer.errors import PlanError
 from anyformer.networks.roles import Role
 from anyformer.reports import trace
-
-from . import toy_method
-from .toy_method import Powers
+from tests.construction.methods import toy_method
+from tests.construction.methods.toy_method import Powers
 
 SOFTMAX = af.targets.softmax(tokens=3)
 
