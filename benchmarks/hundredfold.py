@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from anyformer.certificates.measured import measure_error
+from anyformer.certificates.claims.measured import measure_error
 from benchmarks.results import Size, load, save
 from benchmarks.training import P, wanted
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from anyformer import targets
-from anyformer.certificates.bound import ErrorBound, derive_bound
+from anyformer.certificates.bounds.bound import ErrorBound, derive_bound
 from anyformer.construction.assemble import Construction, build
 from benchmarks.plans import plan_with_counts
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from anyformer import construct, targets
 from anyformer.certificates.checker import Verdict
-from anyformer.certificates.measured import measure_error
+from anyformer.certificates.claims.measured import measure_error
 from anyformer.model import Model
 from anyformer.targets import Target
 from anyformer.workers import Processes, spread

@@ -13,9 +13,9 @@ import numpy as np
 
 from anyformer import targets
 from anyformer.arrays import Array
-from anyformer.certificates.bound import derive_bound
-from anyformer.certificates.enclosures import Enclosure
-from anyformer.certificates.propagate import propagate
+from anyformer.certificates.bounds.bound import derive_bound
+from anyformer.certificates.propagation.enclosures import Enclosure
+from anyformer.certificates.propagation.propagate import propagate
 from anyformer.construction.assemble import Construction, build
 from anyformer.networks import FeedForwardStage, Network, evaluate
 from anyformer.networks.layers import Stage, weights

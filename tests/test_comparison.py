@@ -6,7 +6,7 @@ import anyformer as af
 from anyformer import comparison
 from anyformer.certificates import Claim, Evidence
 from anyformer.certificates.checker import Verdict, Verification
-from anyformer.certificates.declaration import Declaration
+from anyformer.certificates.claims.declaration import Declaration
 from anyformer.comparison import compare, curve, tolerances
 from anyformer.construction import METHODS, Averaging, Request, Resource, SelectiveShift
 from anyformer.errors import CertificateError, PlanError, TargetError

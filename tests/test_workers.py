@@ -17,7 +17,7 @@ import pytest
 
 import anyformer as af
 from anyformer import workers
-from anyformer.certificates import job
+from anyformer.certificates.bounds import job
 from anyformer.errors import WorkerError
 from anyformer.workers import Processes, counted, dask_cluster, each, spread
 

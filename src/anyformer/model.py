@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from anyformer.arrays import Array
-from anyformer.certificates.bound import TIGHTNESS, ErrorBound, derive_bound
-from anyformer.certificates.certificate import Certificate
+from anyformer.certificates.bounds.bound import TIGHTNESS, ErrorBound, derive_bound
+from anyformer.certificates.bounds.effort import ORDINARY, Effort
 from anyformer.certificates.checker import Verification, verify
-from anyformer.certificates.declaration import Declaration
-from anyformer.certificates.effort import ORDINARY, Effort
-from anyformer.certificates.measured import measure_error
+from anyformer.certificates.claims.certificate import Certificate
+from anyformer.certificates.claims.declaration import Declaration
+from anyformer.certificates.claims.measured import measure_error
 from anyformer.construction.asking import AUTO, request_for
 from anyformer.construction.assemble import Construction, build
 from anyformer.construction.planning import plans

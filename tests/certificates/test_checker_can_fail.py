@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import anyformer as af
-from anyformer.certificates import Grid, measure_error, refinement
+from anyformer.certificates import Grid, measure_error
+from anyformer.certificates.bounds import refinement
 from anyformer.networks import FeedForwardStage, Network, Stage
 from anyformer.networks.digest import digest
 from anyformer.networks.layers import weights

@@ -8,10 +8,10 @@ import pytest
 
 import anyformer as af
 from anyformer.certificates import Certificate, Evidence, Grid, MeasuredError, derive_bound, measure_error
-from anyformer.certificates.declaration import Declaration
-from anyformer.certificates.enclosures import Enclosure
-from anyformer.certificates.feed_forward import Arithmetic
-from anyformer.certificates.propagate import propagate, propagate_stage
+from anyformer.certificates.claims.declaration import Declaration
+from anyformer.certificates.propagation.enclosures import Enclosure
+from anyformer.certificates.propagation.feed_forward import Arithmetic
+from anyformer.certificates.propagation.propagate import propagate, propagate_stage
 from anyformer.networks import AttentionStage, BlockShape, FeedForwardStage, Network
 from anyformer.networks.digest import digest
 from anyformer.runtime import run

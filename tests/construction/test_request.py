@@ -11,7 +11,7 @@ import pytest
 
 import anyformer as af
 from anyformer.certificates import Effort, Evidence
-from anyformer.certificates.effort import Visits
+from anyformer.certificates.bounds.effort import Visits
 from anyformer.construction import Request
 from anyformer.errors import AnyformerError, PatternError, PlanError, TargetError
 from anyformer.networks import Hardmax, Sparsemax

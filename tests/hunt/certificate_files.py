@@ -8,7 +8,7 @@ import numpy as np
 
 import anyformer as af
 from anyformer.certificates import Verdict, verify
-from anyformer.certificates.certificate import certificate_from_json
+from anyformer.certificates.claims.certificate import certificate_from_json
 from anyformer.errors import AnyformerError
 from tests.hunt.claims import RULINGS
 from tests.hunt.models import models

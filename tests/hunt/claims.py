@@ -17,8 +17,8 @@ from anyformer.certificates import (
     measure_error,
     verify,
 )
-from anyformer.certificates.declaration import Declaration
-from anyformer.certificates.effort import ORDINARY, Effort
+from anyformer.certificates.bounds.effort import ORDINARY, Effort
+from anyformer.certificates.claims.declaration import Declaration
 from anyformer.errors import AnyformerError
 from anyformer.networks import Network
 from anyformer.networks.digest import digest

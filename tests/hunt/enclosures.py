@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from flint import arb
 
-from anyformer.certificates.enclosures import Enclosure
-from anyformer.certificates.propagate import propagate
+from anyformer.certificates.propagation.enclosures import Enclosure
+from anyformer.certificates.propagation.propagate import propagate
 from anyformer.errors import AnyformerError
 from anyformer.networks import FeedForwardStage, Network
 from anyformer.networks.evaluate import evaluate

@@ -148,7 +148,7 @@ def _serve(connection: Connection, name: str, table: str) -> None:
 
 def spare_effort() -> None:
     """Let the checker give up early where it would cut ever finer: it says "undecided" sooner, and nothing else."""
-    refinement = importlib.import_module("anyformer.certificates.refinement")
+    refinement = importlib.import_module("anyformer.certificates.bounds.refinement")
     if hasattr(refinement, "WORK_BOXES"):
         refinement.WORK_BOXES = 1 << 15
 

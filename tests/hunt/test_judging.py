@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from flint import arb, fmpq
 
-from anyformer.certificates.enclosures import Enclosure
+from anyformer.certificates.propagation.enclosures import Enclosure
 from anyformer.networks.evaluate import evaluate
 from anyformer.networks.probability_maps import Entmax, Softmax, Sparsemax
 from tests.hunt import claims, enclosures

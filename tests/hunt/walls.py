@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anyformer.certificates.walls import follow_domain
+from anyformer.certificates.propagation.walls import follow_domain
 from anyformer.networks import Network
 from anyformer.targets import Box
 from tests.hunt.build import Unit, clip, scalar_network

@@ -199,8 +199,8 @@ def test_what_is_unsupported_comes_with_the_way_out(name):
 
 
 def test_too_many_terms(monkeypatch):
-    monkeypatch.setattr("anyformer.intervals.sums.MOST_TERMS", 5)
-    monkeypatch.setattr("anyformer.intervals.contractions.MOST_TERMS", 5)
+    monkeypatch.setattr("anyformer.intervals.rules.reductions.sums.MOST_TERMS", 5)
+    monkeypatch.setattr("anyformer.intervals.rules.linear_algebra.contractions.MOST_TERMS", 5)
     ends = intervals(np.random.default_rng(0), 6)
     with pytest.raises(IntervalError, match="at most 5 terms; got 6"):
         IntervalArray(*ends).sum()

@@ -3,10 +3,14 @@
 import numpy as np
 import pytest
 
-from anyformer.intervals import IntervalArray, arithmetic, conditions, contractions, periodic, rounding, sums, supported
+from anyformer.intervals import IntervalArray, conditions, supported
 from anyformer.intervals.ends import Ends
-from tests.intervals import test_against_arb as against_arb
+from anyformer.intervals.rules import rounding
+from anyformer.intervals.rules.elementwise import arithmetic, periodic
+from anyformer.intervals.rules.linear_algebra import contractions
+from anyformer.intervals.rules.reductions import sums
 from tests.intervals.exact import compare_function
+from tests.intervals.rules import test_against_arb as against_arb
 from tests.intervals.samples import assert_holds_members
 
 COUNT = 4000

@@ -5,8 +5,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from anyformer.intervals import conditions, functions, memory, supported, ufuncs, undefined
+from anyformer.intervals import conditions, memory, supported, ufuncs
 from anyformer.intervals.ends import Ends
+from anyformer.intervals.rules import arguments, undefined
+from anyformer.intervals.rules.elementwise import choices
 from anyformer.intervals.runs import Run
 from tests.intervals.random_programs import Kind, check_program
 
@@ -42,7 +44,7 @@ def like_ends(a, b):
 )
 def test_planted_faults_are_found(monkeypatch, place, name, fault):
     monkeypatch.setattr(place, name, fault)
-    for module in (functions, ufuncs):
+    for module in (arguments, choices, ufuncs):
         if hasattr(module, name):
             monkeypatch.setattr(module, name, fault)
     assert missed()

@@ -15,23 +15,23 @@ from anyformer.networks.roles import Role
 from anyformer.reports.models import build_view, describe_data, describe_view
 from anyformer.reports.plans import plan_data, plan_view
 from anyformer.reports.terminal import facts, number, table, visible
-from anyformer.reports.trace_views import MOST_MOVES, trace_data, trace_view
+from anyformer.reports.tracing.views import MOST_MOVES, trace_data, trace_view
 from anyformer.reports.verification import verification_data, verification_view
 from tests.reports.rendering import render
 
 WIDTHS = [60, 80, 200]
 HOSTILE = "[bold red]evil[/]\x1b[31m\n:smile:\u202e"
 HARMLESS = "[bold red]evil[/]\\x1b[31m\\n:smile:\\u202e"
-MODULES = [module.name for module in pkgutil.iter_modules(reports.__path__)]
+MODULES = [module.name for module in pkgutil.walk_packages(reports.__path__, "anyformer.reports.")]
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples_run(name):
-    assert doctest.testmod(importlib.import_module(f"anyformer.reports.{name}")).failed == 0
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
 def test_there_are_examples_to_run():
-    assert sum(doctest.testmod(importlib.import_module(f"anyformer.reports.{n}")).attempted for n in MODULES) >= 5
+    assert sum(doctest.testmod(importlib.import_module(name)).attempted for name in MODULES) >= 5
 
 
 def test_the_list_of_public_names_is_true():

@@ -8,7 +8,7 @@ import pytest
 from anyformer import targets
 
 EARLIER = ("errors", "arrays", "rebuilding", "catalogues", "whole_numbers", "strict_json", "intervals")
-MODULES = [module.name for module in pkgutil.iter_modules(targets.__path__)]
+MODULES = [module.name for module in pkgutil.walk_packages(targets.__path__, "anyformer.targets.")]
 
 
 def test_the_list_of_public_names_is_true():
@@ -22,7 +22,7 @@ def test_the_list_of_public_names_is_true():
 def test_imports_only_numpy_the_standard_library_earlier_folders_and_this_one(name):
     import sys
 
-    source = Path(importlib.import_module(f"anyformer.targets.{name}").__file__).read_text(encoding="utf-8")
+    source = Path(importlib.import_module(name).__file__).read_text(encoding="utf-8")
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import | ast.ImportFrom):
             imported = [node.module] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]

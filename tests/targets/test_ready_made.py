@@ -7,7 +7,7 @@ import pytest
 from anyformer import targets
 from anyformer.errors import TargetError
 from anyformer.targets import CATALOGUE, Symmetry, check_target, descriptions, is_ready_made, ready_made
-from anyformer.targets.samples import inside, pairs
+from anyformer.targets.checks.samples import inside, pairs
 
 SIZES = [(tokens, width) for tokens in (2, 3, 5) for width in (1, 2)]
 VARIANTS = [

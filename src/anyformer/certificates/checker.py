@@ -4,20 +4,20 @@ import enum
 from dataclasses import dataclass, replace
 
 from anyformer.arrays import Array
-from anyformer.certificates.bound import TIGHTNESS, ErrorBound, derive_bound
-from anyformer.certificates.certificate import Certificate
-from anyformer.certificates.claim import Claim
-from anyformer.certificates.declaration import Declaration
-from anyformer.certificates.effort import ORDINARY, Effort
-from anyformer.certificates.evidence import Evidence
-from anyformer.certificates.job import check_effort
-from anyformer.certificates.powers import check_exponent
-from anyformer.certificates.statements import misstatement
+from anyformer.certificates.bounds.bound import TIGHTNESS, ErrorBound, derive_bound
+from anyformer.certificates.bounds.effort import ORDINARY, Effort
+from anyformer.certificates.bounds.evidence import Evidence
+from anyformer.certificates.bounds.job import check_effort
+from anyformer.certificates.bounds.powers import check_exponent
+from anyformer.certificates.claims.certificate import Certificate
+from anyformer.certificates.claims.claim import Claim
+from anyformer.certificates.claims.declaration import Declaration
+from anyformer.certificates.claims.statements import misstatement
 from anyformer.errors import CertificateError, NotShown, TargetError
 from anyformer.intervals import IntervalError
 from anyformer.networks.network import Network
-from anyformer.targets.checks import check_target
-from anyformer.targets.enclosure_checks import check_enclosures
+from anyformer.targets.checks.battery import check_target
+from anyformer.targets.checks.enclosures import check_enclosures
 from anyformer.targets.target import Target
 from anyformer.workers import Progress
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from anyformer.certificates.effort import Effort
+from anyformer.certificates.bounds.effort import Effort
 from anyformer.errors import UsageError
 
 GIGABYTE = 1 << 30

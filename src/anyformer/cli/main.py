@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from anyformer.cli import comparing, models, patterns, planning, reproducing, training
 from anyformer.cli.failures import CHECK_FAILED, INTERRUPTED, USAGE, ClickUsageError, report
 from anyformer.cli.help_texts import with_plain_help
+from anyformer.cli.verbs import comparing, models, patterns, planning, reproducing, training
 from anyformer.errors import AnyformerError
 
 app = typer.Typer(

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from anyformer.certificates.bound import TIGHTNESS
-from anyformer.certificates.effort import ORDINARY
+from anyformer.certificates.bounds.bound import TIGHTNESS
+from anyformer.certificates.bounds.effort import ORDINARY
 from anyformer.cli.effort import GIGABYTE, HOUR, MaxCells, MaxHours, MaxMemory, effort_of
 from anyformer.cli.failures import UsageError
 from anyformer.cli.numbers import numbers_of

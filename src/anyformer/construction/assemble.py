@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from anyformer.certificates.cells import Grid
+from anyformer.certificates.bounds.cells import Grid
 from anyformer.construction.grids.proof_grid import proof_grid
 from anyformer.construction.plans.plan import Plan
 from anyformer.construction.stages.soften import padded, soften

@@ -7,7 +7,7 @@ from anyformer.construction.plans.plan import Method, Plan
 from anyformer.construction.refusal import Refusal
 from anyformer.construction.request import Request
 from anyformer.errors import PlanError
-from anyformer.targets.checks import check_target
+from anyformer.targets.checks.battery import check_target
 
 
 def plan(request: Request) -> Plan:

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from anyformer.certificates.evidence import Evidence
+from anyformer.certificates.bounds.evidence import Evidence
 from anyformer.errors import TargetError
 from anyformer.targets.ranges import enclosure
 from anyformer.targets.target import Target

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from anyformer.certificates.bound import TIGHTNESS
-from anyformer.certificates.effort import Effort, Visits
-from anyformer.certificates.evidence import Evidence, evidence_for
-from anyformer.certificates.powers import LEAST_TOLERANCE, MOST_P, MOST_TOLERANCE
+from anyformer.certificates.bounds.bound import TIGHTNESS
+from anyformer.certificates.bounds.effort import Effort, Visits
+from anyformer.certificates.bounds.evidence import Evidence, evidence_for
+from anyformer.certificates.bounds.powers import LEAST_TOLERANCE, MOST_P, MOST_TOLERANCE
 from anyformer.construction.reach import reach_of
 from anyformer.errors import PlanError, TargetError
 from anyformer.networks.probability_maps import Hardmax, ProbabilityMap, Softmax

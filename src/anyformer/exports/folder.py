@@ -8,7 +8,7 @@ from typing import Any
 
 from safetensors import SafetensorError
 
-from anyformer.certificates.certificate import Certificate, certificate_from_json
+from anyformer.certificates.claims.certificate import Certificate, certificate_from_json
 from anyformer.errors import ModelFileError, words_of
 from anyformer.exports.config import Config, config_from_json
 from anyformer.exports.layout import CERTIFICATE, CONFIG, FILES, PARTIAL, TENSORS

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from anyformer.intervals.errors import IntervalError, refuse_options, refuse_order, unsupported
-from anyformer.intervals.functions import function_name, signature
+from anyformer.intervals.rules.arguments import function_name, signature
 from anyformer.intervals.supported import DIRECT, RULES, UNORDERED
 
 

@@ -9,33 +9,29 @@ from typing import Any, Final
 
 import numpy as np
 
-from anyformer.intervals import (
+from anyformer.intervals import conditions
+from anyformer.intervals.conditions import COMPARISONS
+from anyformer.intervals.ends import Ends
+from anyformer.intervals.rules import movement
+from anyformer.intervals.rules.arguments import Rule, contraction, with_numbers
+from anyformer.intervals.rules.elementwise import (
     arithmetic,
-    averages,
-    conditions,
-    contractions,
-    convolutions,
+    choices,
+    decimals,
     elementary,
     elementary_of_two,
-    functions,
     interpolation,
-    movement,
-    orders,
     periodic,
     piecewise,
     polynomials,
     powers,
-    products,
-    quantiles,
     remainders,
     sinc,
     special,
-    sums,
 )
-from anyformer.intervals.conditions import COMPARISONS
-from anyformer.intervals.elementary import INCREASING
-from anyformer.intervals.ends import Ends
-from anyformer.intervals.functions import Rule, contraction, with_numbers
+from anyformer.intervals.rules.elementwise.elementary import INCREASING
+from anyformer.intervals.rules.linear_algebra import contractions, convolutions
+from anyformer.intervals.rules.reductions import averages, counts, log_sums, orders, products, quantiles, sums
 
 
 def _stepping(function: np.ufunc) -> Callable[[Ends], Ends]:
@@ -97,8 +93,8 @@ REDUCTIONS: Final[dict[np.ufunc, Callable[..., Ends]]] = {
     np.multiply: products.product,
     np.maximum: orders.greatest,
     np.minimum: orders.least,
-    np.logaddexp: elementary_of_two.log_of_sum_of_powers(np.logaddexp),
-    np.logaddexp2: elementary_of_two.log_of_sum_of_powers(np.logaddexp2),
+    np.logaddexp: log_sums.log_of_sum_of_powers(np.logaddexp),
+    np.logaddexp2: log_sums.log_of_sum_of_powers(np.logaddexp2),
 }
 
 ACCUMULATIONS: Final[dict[np.ufunc, Callable[..., Ends]]] = {
@@ -149,18 +145,18 @@ RULES: Final[dict[Callable[..., Any], Rule]] = {
     np.sinc: Rule(sinc.sinc, ()),
     np.any: Rule(conditions.any_of, takes_conditions=True),
     np.all: Rule(conditions.all_of, takes_conditions=True),
-    np.count_nonzero: Rule(functions.count_nonzero, takes_conditions=True),
-    np.clip: Rule(functions.clipped, ("a_min", "a_max", "min", "max")),
-    np.round: Rule(functions.rounded, ("decimals",)),
-    np.around: Rule(functions.rounded, ("decimals",)),
+    np.count_nonzero: Rule(counts.count_nonzero, takes_conditions=True),
+    np.clip: Rule(choices.clipped, ("a_min", "a_max", "min", "max")),
+    np.round: Rule(decimals.rounded, ("decimals",)),
+    np.around: Rule(decimals.rounded, ("decimals",)),
     np.shape: Rule(lambda a: a.low.shape, (), takes_conditions=True),
     np.ndim: Rule(lambda a: a.low.ndim, (), takes_conditions=True),
-    np.size: Rule(functions.size, ("axis",), takes_conditions=True),
+    np.size: Rule(counts.size, ("axis",), takes_conditions=True),
 }
 
 DIRECT: Final[dict[Callable[..., Any], Callable[..., Any]]] = {
-    np.where: functions.chosen,
-    np.select: functions.selected,
+    np.where: choices.chosen,
+    np.select: choices.selected,
     np.dot: contraction("np.dot", with_numbers(contractions.dot)),
     np.tensordot: contraction("np.tensordot", contractions.tensordot),
     np.einsum: contraction("np.einsum", with_numbers(contractions.einsum)),

@@ -15,8 +15,8 @@ from anyformer.intervals.conditions import (
 )
 from anyformer.intervals.ends import Ends, Held, ends_of, is_condition, is_point, is_truth, truth_of
 from anyformer.intervals.errors import refuse_options, unsupported
-from anyformer.intervals.functions import number
-from anyformer.intervals.special import scipy_special
+from anyformer.intervals.rules.arguments import number
+from anyformer.intervals.rules.elementwise.special import scipy_special
 from anyformer.intervals.supported import ACCUMULATIONS, ELEMENTWISE, REDUCTIONS, SPECIAL
 
 

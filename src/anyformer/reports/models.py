@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.console import Group, RenderableType
 
-from anyformer.certificates.certificate import Certificate
+from anyformer.certificates.claims.certificate import Certificate
 from anyformer.model import Model
 from anyformer.networks.network import Network
 from anyformer.reports.plans import asked

@@ -5,8 +5,8 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from anyformer.certificates.certificate import ASSUMPTIONS, Certificate
 from anyformer.certificates.checker import Verdict, Verification
+from anyformer.certificates.claims.certificate import ASSUMPTIONS, Certificate
 from anyformer.reports.terminal import error_size, facts, heading, numbers, table
 
 STYLES = {Verdict.PROVED: "bold green", Verdict.REFUTED: "bold red", Verdict.UNDECIDED: "bold yellow"}

@@ -2,9 +2,9 @@
 
 from anyformer.targets.attention_layer import attention
 from anyformer.targets.catalogue import CATALOGUE, descriptions, is_ready_made, ready_made
-from anyformer.targets.checks import check_target
+from anyformer.targets.checks.battery import check_target
+from anyformer.targets.checks.enclosures import check_enclosures
 from anyformer.targets.domains import Box, CompactSupport, Domain, domain_from_json
-from anyformer.targets.enclosure_checks import check_enclosures
 from anyformer.targets.equivariant import bump, centre, centroid_distance, mean_scale, power_sums, softmax
 from anyformer.targets.load import load_function
 from anyformer.targets.moduli import (

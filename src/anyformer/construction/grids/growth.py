@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from anyformer.certificates.evidence import Evidence
-from anyformer.certificates.splitting import splitting_groups
+from anyformer.certificates.bounds.evidence import Evidence
+from anyformer.certificates.bounds.splitting import splitting_groups
 from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.grids.tables import sampled_error
 from anyformer.construction.request import Request

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from anyformer.certificates.cells import Grid
+from anyformer.certificates.bounds.cells import Grid
 from anyformer.construction.grids.lattice import Lattice
 
 

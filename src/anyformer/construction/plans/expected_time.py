@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from anyformer.arrays import Array, Integers
-from anyformer.certificates.cells import CellBatch
-from anyformer.certificates.effort import WORK_BOXES
-from anyformer.certificates.enclosures import Enclosure
-from anyformer.certificates.evidence import Evidence
-from anyformer.certificates.interval_bound import forget
-from anyformer.certificates.job import Job
-from anyformer.certificates.powers import unit_for
-from anyformer.certificates.refinement import Goal, lowered
+from anyformer.certificates.bounds.cells import CellBatch
+from anyformer.certificates.bounds.effort import WORK_BOXES
+from anyformer.certificates.bounds.evidence import Evidence
+from anyformer.certificates.bounds.interval_bound import forget
+from anyformer.certificates.bounds.job import Job
+from anyformer.certificates.bounds.powers import unit_for
+from anyformer.certificates.bounds.refinement import Goal, lowered
+from anyformer.certificates.propagation.enclosures import Enclosure
 from anyformer.construction.grids.growth import most_inputs, safety
 from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.grids.proof_grid import proof_grid

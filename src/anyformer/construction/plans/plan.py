@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
-from anyformer.certificates.effort import Cost, cost_of_proof
+from anyformer.certificates.bounds.effort import Cost, cost_of_proof
 from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.plans.expected_time import cutting_seconds
 from anyformer.construction.request import Request

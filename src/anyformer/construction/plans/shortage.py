@@ -1,6 +1,6 @@
 """Whether a plan stays within float64's bits, the layers allowed and what a proof may cost."""
 
-from anyformer.certificates.effort import Cost, Effort, cost_of_proof
+from anyformer.certificates.bounds.effort import Cost, Effort, cost_of_proof
 from anyformer.construction.dyadic import FLOAT_BITS
 from anyformer.construction.grids.budget import narrowest_ramp
 from anyformer.construction.grids.lattice import Lattice

@@ -1,0 +1,65 @@
+"""What a bound on the target rests on: its own formula run on intervals, or a modulus that the user declared."""
+
+import enum
+
+import numpy as np
+
+from anyformer.errors import TargetError, words_of
+from anyformer.intervals import IntervalError
+from anyformer.targets.checks import samples as sampled
+from anyformer.targets.checks.enclosures import check_enclosures
+from anyformer.targets.ranges import enclosure
+from anyformer.targets.target import Target
+
+_POINTS = 16
+
+
+class Evidence(enum.Enum):
+    """The kind of a certificate."""
+
+    UNCONDITIONAL = "unconditional"
+    MODULUS = "given the declared modulus"
+
+
+def evidence_for(target: Target) -> Evidence:
+    """Unconditional if the function runs on intervals, else the declared modulus; an error if there is neither.
+
+    A function of one sequence would have to be run box by box, which takes long: a declared modulus is preferred.
+    """
+    if not target.vectorised and target.modulus is not None:
+        return Evidence.MODULUS
+    trouble = _trouble_with_intervals(target)
+    if trouble is None:
+        return Evidence.UNCONDITIONAL
+    if target.modulus is None:
+        raise TargetError(
+            f"the function {target.name!r} cannot be run on intervals, so nothing can be proved of it unaided: "
+            f"{words_of(trouble)}. Write it in plain NumPy, or declare a Lipschitz constant "
+            "(--lipschitz, lipschitz=…)."
+        )
+    return Evidence.MODULUS
+
+
+def _trouble_with_intervals(target: Target) -> str | None:
+    """Why nothing can be known of the target: it is refused, has no values, or means something else on intervals."""
+    try:
+        trouble = _why_nowhere_known(target)
+        if trouble is None:
+            check_enclosures(target)
+    except (IntervalError, TargetError) as error:
+        return str(error)
+    return trouble
+
+
+def _why_nowhere_known(target: Target) -> str | None:
+    """The step that has no value even at single points, if there is one."""
+    shape = (1, target.tokens, target.width)
+    low, high = (
+        np.broadcast_to(end, shape) for end in (target.domain.lows(target.width), target.domain.highs(target.width))
+    )
+    if enclosure(target, low, high).why_unknown is None:
+        return None
+    # Smaller boxes may be fine. If not even points are, none will be.
+    points = sampled.inside(target, _POINTS, np.random.default_rng(0))[:_POINTS]
+    values = enclosure(target, points, points)
+    return values.why_unknown if np.isinf(values.low).any(axis=(1, 2)).all() else None

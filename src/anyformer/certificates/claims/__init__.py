@@ -1,0 +1,1 @@
+"""What is claimed of a network, in full: the certificate, and the statements in it."""

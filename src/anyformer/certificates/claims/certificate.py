@@ -1,0 +1,227 @@
+"""The certificate: what is claimed of a network, term by term, in a JSON file whose floats lose no bit."""
+
+import math
+import reprlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from anyformer import strict_json
+from anyformer.certificates.bounds.cells import Grid
+from anyformer.certificates.bounds.evidence import Evidence
+from anyformer.certificates.claims.declaration import Declaration
+from anyformer.certificates.claims.measured import MeasuredError
+from anyformer.errors import CertificateError
+from anyformer.notebooks import as_table
+from anyformer.strict_json import float_from_hex, to_hex
+
+FORMAT = "anyformer-certificate-1"
+SCOPE = (
+    "The bound holds for the network in real arithmetic, everywhere. On the cells (all of the domain but rest_volume) "
+    "it also holds for its float64 evaluation with the sums of layers in any order, if attention rounds weighted "
+    "values before it adds them, if softmax's exp is within 8 ulps, 1 at 0 and 0 below −746, and if sparsemax and "
+    "entmax are computed as by anyformer.networks.probability_maps."
+)
+FIELDS = (
+    "format",
+    "kind",
+    "claim",
+    "target",
+    "p",
+    "tolerance",
+    "certified_error",
+    "terms",
+    "measured",
+    "weights_digest",
+    "construction",
+    "assumptions",
+    "grid",
+)
+ASSUMPTIONS = {
+    Evidence.UNCONDITIONAL: (
+        "The target is the real function that its NumPy formula states; it was bounded by running that on intervals. "
+        "Outside a compact support it is 0, as declared; that is tested on samples, not proved.",
+        SCOPE,
+    ),
+    Evidence.MODULUS: (
+        "The target obeys its declared modulus of continuity and symmetry; both are tested on samples, not proved.",
+        "The target's own float64 evaluation is off by at most evaluation_error times 1 + |f|.",
+        SCOPE,
+    ),
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate:
+    """The claim d_p(f, g) <= certified_error <= tolerance about the network with this digest, and what it rests on."""
+
+    kind: Evidence
+    target: Declaration
+    p: float
+    tolerance: float
+    certified_error: float
+    terms: Mapping[str, float]
+    grid: Grid
+    weights_digest: str
+    measured: MeasuredError
+    construction: Mapping[str, Any]
+    """How it was built: for readers. The checker takes only its effort from here, never anything it believes."""
+
+    def __repr__(self) -> str:
+        return (
+            f"Certificate({self.target.name!r}, p={self.p}, certified_error={self.certified_error}, "
+            f"tolerance={self.tolerance}, {self.kind.value}, weights_digest={self.weights_digest[:12]}…)"
+        )
+
+    @property
+    def is_within_tolerance(self) -> bool:
+        """Whether the error stated is at most the tolerance."""
+        return self.certified_error <= self.tolerance
+
+    @property
+    def claim(self) -> str:
+        """The claim in a line."""
+        return f"d_p(f, g) <= {self.certified_error:.6g} in L^{self.p:g}"
+
+    def facts(self) -> dict[str, object]:
+        """What is claimed, in few words."""
+        return {
+            "error at most": self.certified_error,
+            "asked for": f"{self.tolerance:g} in L^{self.p:g}",
+            "measured": self.measured.error,
+            "holds": self.kind.value,
+        }
+
+    def _repr_html_(self) -> str:
+        digest = {"weights": f"{self.weights_digest[:12]}…"}
+        return as_table(f"Certificate for {self.target.name}", {**self.facts(), **digest})
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object; floats as hexadecimal strings."""
+        return {
+            "format": FORMAT,
+            "kind": self.kind.value,
+            "claim": self.claim,
+            "target": self.target.to_json(),
+            "p": to_hex(self.p),
+            "tolerance": to_hex(self.tolerance),
+            "certified_error": to_hex(self.certified_error),
+            "terms": {name: to_hex(value) for name, value in self.terms.items()},
+            "measured": {
+                "error": to_hex(self.measured.error),
+                "low": to_hex(self.measured.low),
+                "high": to_hex(self.measured.high),
+                "samples": self.measured.samples,
+            },
+            "weights_digest": self.weights_digest,
+            "construction": dict(self.construction),
+            "assumptions": list(ASSUMPTIONS[self.kind]),
+            "grid": [
+                {"low": to_hex(low.tolist()), "high": to_hex(high.tolist())}
+                for low, high in zip(self.grid.lows, self.grid.highs, strict=True)
+            ],
+        }
+
+
+def certificate_from_json(text: str) -> Certificate:
+    """Read a certificate; every fault is reported by the field it is in."""
+    try:
+        data = strict_json.loads(text)
+    except ValueError as error:
+        raise CertificateError(f"the certificate is not JSON: {error}") from error
+    reader = _Reader(data)
+    if reader.text("format") != FORMAT:
+        raise CertificateError(f"the certificate's format must be {FORMAT!r}; got {reader.text('format')!r}")
+    reader.check_names(FIELDS)
+    terms, measured = reader.inner("terms"), reader.inner("measured")
+    measured.check_names(("error", "low", "high", "samples"))
+    read = Certificate(
+        kind=_kind(reader.text("kind")),
+        target=Declaration.from_json(reader.field("target", dict)),
+        p=reader.number("p"),
+        tolerance=reader.number("tolerance"),
+        certified_error=reader.number("certified_error"),
+        terms={name: terms.number(name) for name in terms.data},
+        grid=_grid(reader.field("grid", list)),
+        weights_digest=reader.text("weights_digest"),
+        measured=MeasuredError(
+            measured.number("error"), measured.number("low"), measured.number("high"), measured.field("samples", int)
+        ),
+        construction=reader.field("construction", dict),
+    )
+    _check_words(reader, read)
+    return read
+
+
+def _check_words(reader: "_Reader", certificate: Certificate) -> None:
+    """Sentences follow from the numbers and the kind; others would mislead whoever reads them."""
+    for name, expected in (("claim", certificate.claim), ("assumptions", list(ASSUMPTIONS[certificate.kind]))):
+        if reader.field(name, type(expected)) != expected:
+            raise CertificateError(
+                f"the certificate's field {name} must say what follows from its other fields: {expected!r}; it says "
+                f"something else. Build the model again, or verify it with the version that wrote it."
+            )
+
+
+def _kind(text: str) -> Evidence:
+    try:
+        return Evidence(text)
+    except ValueError:
+        kinds = ", ".join(repr(kind.value) for kind in Evidence)
+        raise CertificateError(f"the certificate's field kind must be one of {kinds}; got {text!r}") from None
+
+
+def _grid(rows: list[Any]) -> Grid:
+    ends = []
+    for index, row in enumerate(rows):
+        reader = _Reader(row, f"grid[{index}].")
+        ends.append([np.array([reader.parse(v, side) for v in reader.field(side, list)]) for side in ("low", "high")])
+    return Grid(tuple(low for low, _ in ends), tuple(high for _, high in ends))
+
+
+class _Reader:
+    """Typed access to a JSON object that names the field at fault."""
+
+    def __init__(self, data: object, path: str = "") -> None:
+        if not isinstance(data, dict):
+            raise CertificateError(f"the certificate's {path.rstrip('.') or 'top level'} must be a JSON object")
+        self.data, self.path = data, path
+
+    def field(self, name: str, kind: type) -> Any:
+        value = self.data.get(name)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            got = "nothing" if name not in self.data else type(value).__name__
+            raise CertificateError(f"the certificate's field {self.path}{name} must be a {kind.__name__}; got {got}")
+        return value
+
+    def check_names(self, known: tuple[str, ...]) -> None:
+        # What is not understood cannot be checked, and may mislead whoever reads it.
+        for name in self.data:
+            if name not in known:
+                raise CertificateError(
+                    f"the certificate's field {self.path}{reprlib.repr(name)} must not be there, the fields are "
+                    f"{', '.join(known)}. Remove it."
+                )
+
+    def text(self, name: str) -> str:
+        return str(self.field(name, str))
+
+    def inner(self, name: str) -> "_Reader":
+        return _Reader(self.field(name, dict), f"{self.path}{name}.")
+
+    def number(self, name: str) -> float:
+        return self.parse(self.field(name, str), name)
+
+    def parse(self, value: object, name: str) -> float:
+        try:
+            number = float_from_hex(value)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise CertificateError(
+                f"the certificate's field {self.path}{name} must be a finite float as float.hex() writes it; "
+                f"got {value!r}"
+            )
+        return number

@@ -1,0 +1,99 @@
+"""The error as measured on quasi-random inputs: no proof, but it must agree with one."""
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from anyformer.arrays import Array
+from anyformer.certificates.bounds.cells import Grid
+from anyformer.certificates.bounds.powers import check_exponent, unit_for
+from anyformer.targets.domains import CompactSupport
+from anyformer.targets.target import Target
+
+REPLICATES = 8
+CONFIDENCE = 0.95
+POINTS = 2048
+MOST_STRATA = 1 << 14
+
+
+@dataclass(frozen=True)
+class MeasuredError:
+    """An estimate of d_p(f, g) with a confidence interval from independent replicates."""
+
+    error: float
+    low: float
+    high: float
+    samples: int
+
+
+def measure_error(
+    network: Callable[[Array], Array],
+    target: Target,
+    p: float,
+    strata: Grid | None = None,
+    seed: int = 0,
+    tolerance: float = math.inf,
+) -> MeasuredError:
+    """Estimate the L^p distance of a network (any callable on (batch, tokens, width)) and a target.
+
+    With `strata`, points are drawn in every cell of the grid if there are not too many: errors that live on thin sets
+    of cells, such as equal tokens, are then met in true proportion. Otherwise a scrambled Halton sequence is used.
+    Powers are taken of errors in units of about the tolerance, so that they do not underflow.
+    """
+    from scipy.special import stdtrit
+
+    draw = _halton(target) if strata is None else _stratified(target, strata) or _halton(target)
+    check_exponent(p)
+    unit = unit_for(tolerance)
+    integrals, samples = [], 0
+    for replicate in range(REPLICATES):
+        x, volume = draw(np.random.default_rng([seed, replicate]))
+        powers = ((np.abs(target(x) - network(x)) / unit) ** p).sum(axis=(1, 2))
+        integrals.append(float((volume * powers).sum()))
+        samples += len(x)
+    mean = float(np.mean(integrals))
+    half = float(stdtrit(REPLICATES - 1, (1 + CONFIDENCE) / 2) * np.std(integrals, ddof=1) / np.sqrt(REPLICATES))
+    error, low, high = (unit * max(one, 0.0) ** (1 / p) for one in (mean, mean - half, mean + half))
+    return MeasuredError(error, low, high, samples)
+
+
+Draw = Callable[[np.random.Generator], tuple[Array, Array]]
+
+
+def _halton(target: Target) -> Draw:
+    """Points of the domain with equal shares of its volume; around a compact support a margin too.
+
+    Not Sobol': its points are too regular for cells that are dyadic themselves, and fall on thin sets in clumps.
+    """
+    from scipy.stats import qmc
+
+    low, high = target.domain.lows(target.width), target.domain.highs(target.width)
+    margin = (high - low) / 8 if isinstance(target.domain, CompactSupport) else 0.0
+    low, high = low - margin, high + margin
+    volume = float(np.prod(high - low)) ** target.tokens / POINTS
+
+    def draw(rng: np.random.Generator) -> tuple[Array, Array]:
+        unit = qmc.Halton(target.tokens * target.width, scramble=True, rng=rng).random(POINTS)
+        return low + unit.reshape(-1, target.tokens, target.width) * (high - low), np.full(POINTS, volume)
+
+    return draw
+
+
+def _stratified(target: Target, grid: Grid) -> Draw | None:
+    """One random point in every cell, or None if there are too many cells."""
+    if target.tokens * math.log2(math.prod(grid.cells_per_axis)) > math.log2(MOST_STRATA):
+        return None
+    columns = grid.columns
+    rows = itertools.product(range(len(columns)), repeat=target.tokens)
+    boxes = grid.boxes(columns[np.array(list(rows), dtype=np.int64)])
+    sides = boxes.high - boxes.low
+    each = max(1, math.ceil(POINTS / len(sides)))
+    low, sides = np.repeat(boxes.low, each, axis=0), np.repeat(sides, each, axis=0)
+
+    def draw(rng: np.random.Generator) -> tuple[Array, Array]:
+        return low + rng.random(low.shape) * sides, np.prod(sides, axis=(1, 2)) / each
+
+    return draw

@@ -1,0 +1,68 @@
+"""Following sets of inputs through a whole network."""
+
+import numpy as np
+
+from anyformer.certificates.propagation.attention import enclose_attention
+from anyformer.certificates.propagation.enclosures import Enclosure, affine
+from anyformer.certificates.propagation.feed_forward import Arithmetic, enclose_feed_forward
+from anyformer.certificates.propagation.gate import check_attention, check_weights, place, vigilant
+from anyformer.networks.layers import AttentionStage, Stage
+from anyformer.networks.network import Network, View
+from anyformer.networks.runs import Layers
+
+
+def propagate(
+    network: Network,
+    x: Enclosure,
+    arithmetic: Arithmetic = Arithmetic.FLOAT64_AND_REAL,
+    layers: Layers = Layers.AWAKE,
+) -> Enclosure:
+    """Enclose the network's output on each of the given boxes of inputs, of shape (batch, tokens, width).
+
+    Raises NotShown for a network that cannot be followed: see `gate`.
+    """
+    check_weights(network)
+    with vigilant():
+        return propagate_stages(network, range(len(network.stages)), with_positions(network, x), arithmetic, layers)
+
+
+def with_positions(network: Network, x: Enclosure) -> Enclosure:
+    """X + E, or X where the network has no positions."""
+    if network.positional_encoding is None:
+        return x
+    return affine(np.ones(1), x.reshape(*x.low.shape, 1), network.positional_encoding)
+
+
+def propagate_stages(
+    network: Network,
+    stages: range,
+    x: Enclosure,
+    arithmetic: Arithmetic = Arithmetic.FLOAT64_AND_REAL,
+    layers: Layers = Layers.AWAKE,
+) -> Enclosure:
+    """Enclose what some of the network's stages make of x, one after the other."""
+    for k in stages:
+        x = propagate_stage(network.stages[k], x, arithmetic, layers, network.views(k))
+    return x
+
+
+def before_mixing(network: Network) -> range:
+    """The stages before the first attention, in which every token is on its own."""
+    return range(next((k for k, stage in enumerate(network.stages) if isinstance(stage, AttentionStage)), 0))
+
+
+def propagate_stage(
+    stage: Stage,
+    x: Enclosure,
+    arithmetic: Arithmetic,
+    layers: Layers = Layers.AWAKE,
+    views: list[View] | None = None,
+) -> Enclosure:
+    """Enclose the output of one stage; attention with what each layer may look at, if that is not everything."""
+    if isinstance(stage, AttentionStage):
+        for k in range(len(stage)):
+            if arithmetic is Arithmetic.FLOAT64_AND_REAL:
+                check_attention(stage[k], x, place(stage, k))
+            x = enclose_attention(stage[k], x, arithmetic, None if views is None else views[k])
+        return x
+    return enclose_feed_forward(stage, x.reshape(-1, x.low.shape[-1]), arithmetic, layers).reshape(*x.low.shape)

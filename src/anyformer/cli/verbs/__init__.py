@@ -1,0 +1,1 @@
+"""The verbs: each one a function of the package, with its options."""

@@ -1,0 +1,1 @@
+"""Rules of functions that work entry by entry."""

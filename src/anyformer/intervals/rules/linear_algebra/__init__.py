@@ -1,0 +1,1 @@
+"""Rules of sums of products: matmul, einsum and what is made of them."""

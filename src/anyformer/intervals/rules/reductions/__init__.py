@@ -1,0 +1,1 @@
+"""Rules of functions that bring the entries along axes together."""

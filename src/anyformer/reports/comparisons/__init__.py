@@ -1,0 +1,1 @@
+"""Methods and tolerances side by side: data, text and pictures."""

@@ -1,0 +1,1 @@
+"""Does a target keep what it declares, as far as samples tell?"""

@@ -1,0 +1,241 @@
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+import anyformer as af
+from anyformer.certificates import Evidence, Verdict
+from anyformer.certificates.claims.certificate import ASSUMPTIONS
+from anyformer.reports import trace
+
+
+@pytest.fixture
+def halved(own, call):
+    """A model of somebody's own function, in the working directory."""
+    assert call("build", "own.py:halve", "--epsilon", 0.4, "--lipschitz", 0.5, "-o", "halved").code == 0
+    return "halved"
+
+
+def damaged(folder, place, change):
+    """A copy of a model with something in its certificate changed."""
+    copy = shutil.copytree(folder, place)
+    path = copy / "certificate.json"
+    certificate = json.loads(path.read_text())
+    change(certificate)
+    path.write_text(json.dumps(certificate))
+    return copy
+
+
+@pytest.mark.parametrize("name", ["mean-scale", "sort", "centre", "bump"])
+def test_verify_proves_what_was_built(call, folders, small_models, name):
+    outcome = call("verify", folders[name], "--json")
+    assert outcome.code == 0
+    assert outcome.err == ""
+    model = next(model for model in small_models if model.certificate.target.name == name)
+    data, result = outcome.data, model.verify()
+    assert data["verdict"] == "proved"
+    assert data["proved"] is True
+    assert data["reason"] == result.reason
+    assert data["derived"]["certified_error"] == result.bound.upper
+    assert data["derived"]["terms"] == dict(model.certificate.terms)
+    assert data["stated"] == {
+        "certified_error": model.certificate.certified_error,
+        "terms": dict(model.certificate.terms),
+    }
+    assert data["measured_error"] == model.certificate.measured.error
+    assert data["witness"] is None
+    assert data["kind"] == Evidence.UNCONDITIONAL.value
+    assert data["assumptions"] == list(ASSUMPTIONS[Evidence.UNCONDITIONAL])
+
+
+def test_verify_as_text(call, folders):
+    outcome = call("verify", folders["mean-scale"])
+    assert outcome.code == 0
+    assert outcome.err == ""
+    assert outcome.out.startswith("PROVED: ")
+    flat = " ".join(outcome.out.split())
+    for shown in (
+        "reason",
+        "coincidence",
+        "rest volume",
+        "derived now",
+        "stated",
+        *ASSUMPTIONS[Evidence.UNCONDITIONAL],
+    ):
+        assert shown in flat
+    assert "\x1b" not in outcome.out
+
+
+def test_a_certificate_that_claims_too_much_is_not_proved(call, folders, tmp_path):
+    def boast(certificate):
+        certificate["certified_error"] = (0.01).hex()
+        certificate["claim"] = "d_p(f, g) <= 0.01 in L^2"
+
+    copy = damaged(folders["mean-scale"], tmp_path / "copy", boast)
+    outcome = call("verify", copy)
+    assert outcome.code == 1
+    assert outcome.out.startswith("UNDECIDED: ")
+    assert "states certified_error = 0.01" in " ".join(outcome.out.split())
+    assert call("verify", copy, "--json").data["verdict"] == "undecided"
+
+
+def test_a_refutation_comes_with_a_witness(call, folders, tmp_path):
+    def boast(certificate):
+        certificate["tolerance"] = certificate["certified_error"] = (0.01).hex()
+        certificate["claim"] = "d_p(f, g) <= 0.01 in L^2"
+
+    copy = damaged(folders["mean-scale"], tmp_path / "copy", boast)
+    outcome = call("verify", copy)
+    assert outcome.code == 1
+    assert outcome.out.startswith("REFUTED: ")
+    assert "witness" in outcome.out
+    data = call("verify", copy, "--json").data
+    assert data["verdict"] == "refuted"
+    assert data["proved"] is False
+    assert np.shape(data["witness"]) == (2, 1)
+
+
+def test_a_bound_that_is_infinite_is_null_in_json(call, folders, monkeypatch):
+    from dataclasses import replace
+
+    model = af.load(folders["mean-scale"])
+    result = model.verify()
+    bound = replace(result.bound, upper=np.inf, terms={**result.bound.terms, "rest": np.inf})
+    endless = replace(result, verdict=Verdict.UNDECIDED, bound=bound)
+    monkeypatch.setattr("anyformer.model.verify", lambda *_: endless)
+    outcome = call("verify", folders["mean-scale"], "--json")
+    assert outcome.code == 1
+    assert outcome.data["derived"]["certified_error"] is None
+    assert outcome.data["derived"]["terms"]["rest"] is None
+    assert "inf" in call("verify", folders["mean-scale"]).out
+
+
+def test_ones_own_function_must_be_named_again(halved, call, refused):
+    message = refused("verify", halved)
+    assert "--target must name the function: 'halve' is somebody's own" in message
+    assert call("verify", halved, "--target", "own.py:halve").code == 0
+    assert call("verify", halved, "--target", "own.py:halve_one", "--one-by-one").code == 0
+    assert call("verify", halved, "--target", "own.py:halve_one").code == 1
+    noisy = call("verify", halved, "--target", "own.py:noisy", "--json")
+    assert noisy.data["proved"] is True
+    assert "noise" in noisy.err
+    assert "--one-by-one must come with --target" in refused("verify", halved, "--one-by-one")
+
+
+def test_another_function_is_not_proved(halved, call):
+    outcome = call("verify", halved, "--target", "own.py:steep")
+    assert outcome.code == 1
+    assert outcome.out.startswith("REFUTED: ")
+    assert "the target is not what was declared" in " ".join(outcome.out.split())
+    assert call("verify", halved, "--target", "own.py:raising", "--json").data["derived"] is None
+
+
+def test_a_function_given_stands_in_for_a_ready_made_one(own, call, folders, refused):
+    outcome = call("verify", folders["mean-scale"], "--target", "own.py:halve", "--json")
+    assert outcome.code == 1
+    assert outcome.data["proved"] is False
+    assert "must be named with its place" in refused(
+        "verify", folders["mean-scale"], "--target", "softmax", kind="TargetError"
+    )
+
+
+@pytest.mark.parametrize("verb", [("verify",), ("describe",), ("run", "-"), ("trace", "--input", "0.1, 0.2")])
+def test_folders_that_are_no_models(own, refused, folders, verb):
+    name, *rest = verb
+    assert "there is none" in refused(name, "absent", *rest, kind="ModelFileError")
+    assert "it is a file" in refused(name, "own.py", *rest, kind="ModelFileError")
+    copy = shutil.copytree(folders["centre"], own / "copy")
+    (copy / "certificate.json").write_text("{")
+    assert "certificate.json" in refused(name, copy, *rest, kind="ModelFileError")
+
+
+def test_describe_says_what_the_model_is(call, folders, small_models):
+    for model in small_models:
+        data = call("describe", folders[model.certificate.target.name], "--json").data
+        assert [(s["name"], s["kind"], s["layers"]) for s in data["stages"]] == [
+            (stage.name, stage.kind, len(stage)) for stage in model.network.stages
+        ]
+        assert data["positions"] is (model.network.positional_encoding is not None)
+        assert data["parameters"] == model.network.parameter_count
+        assert data["block_shape"] == [2, 1, 4]
+        claim = data["certificate"]
+        assert "not re-proved" in claim["status"]
+        assert claim["certified_error"] == model.certificate.certified_error
+        assert claim["weights_digest"] == model.certificate.weights_digest
+    outcome = call("describe", folders["bump"])
+    assert outcome.code == 0
+    assert outcome.err == ""
+    assert "not re-proved" in outcome.out
+    assert "vanish outside" in outcome.out
+
+
+def test_hostile_model_files_are_shown_as_text(call, folders, tmp_path):
+    hostile = "[bold red]evil[/]\x1b[31m"
+
+    def rename(certificate):
+        certificate["target"]["name"] = hostile
+        certificate["target"]["ready_made"] = False
+        certificate["construction"] = {"method": hostile, "id_bits": [hostile]}
+
+    copy = damaged(folders["mean-scale"], tmp_path / "copy", rename)
+    outcome = call("describe", copy)
+    assert outcome.code == 0
+    assert "[bold red]evil[/]\\x1b[31m on 2 tokens" in outcome.out
+    assert "\x1b" not in outcome.out + call("verify", copy).err + call("trace", copy, "--input", "0.1,0.2").out
+    assert call("describe", copy, "--json").data["certificate"]["target"] == hostile
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "x"),
+    [
+        ("mean-scale", "0.15, 0.8", [[0.15], [0.8]]),
+        ("sort", "0.9; 0.2", [[0.9], [0.2]]),
+        ("centre", "0.1, 0.2; 0.3, 0.9", [[0.1, 0.2], [0.3, 0.9]]),
+        ("centre", "0.1,0.2,0.3,0.9", [[0.1, 0.2], [0.3, 0.9]]),
+        ("bump", "-3, 0.5", [[-3.0], [0.5]]),
+    ],
+)
+def test_trace_agrees_with_the_python_interface(call, folders, name, given, x):
+    data = call("trace", folders[name], "--input", given, "--json").data
+    model = af.load(folders[name])
+    seen = trace(model.network, model.certificate, x)
+    assert data["input"] == x
+    assert data["output"] == model(x).tolist() == [list(column) for column in seen.output]
+    assert [stage["name"] for stage in data["stages"]] == [stage.name for stage in model.network.stages]
+    assert data["context_ids"] == list(seen.context_ids)
+    assert data["cells"] == [list(cells) for cells in seen.cells]
+    assert data["expected"] == model.certificate.target.target()(x).tolist()
+    moves = [len(stage["moves"]) for stage in data["stages"]]
+    assert moves == [len(stage.moves) for stage in seen.stages]
+
+
+def test_trace_as_text(call, folders):
+    outcome = call("trace", folders["mean-scale"], "--input", "0.15, 0.8")
+    assert outcome.code == 0
+    assert outcome.err == ""
+    for shown in (
+        "quantise",
+        "cell 1, code 1",
+        "selective shifts",
+        "context id",
+        "value map",
+        "given by layer",
+        "Output",
+    ):
+        assert shown in outcome.out
+    assert "\x1b" not in outcome.out
+
+
+@pytest.mark.parametrize(
+    "given", ["0.15", "0.1, 0.2, 0.3", "0.1; 0.2; 0.3", "a, b", "nan, 1", "inf, 1", "", ";", "0.1 0.2"]
+)
+def test_inputs_of_a_trace_that_do_not_fit(refused, folders, given):
+    message = refused("trace", folders["mean-scale"], "--input", given)
+    assert "--input must be 2 finite numbers" in message
+    assert repr(given) in message
+
+
+def test_inputs_of_a_trace_that_overflow(refused, folders):
+    message = refused("trace", folders["mean-scale"], "--input", "1e300, -1e308", kind="NetworkError")
+    assert "the values must stay finite" in message
