@@ -67,7 +67,7 @@ class Network(Rebuilt):
 
     @property
     def is_equivariant(self) -> bool:
-        """Whether nothing tells tokens apart but their content: permuting the input permutes the output."""
+        """Whether tokens differ only by their content: permuting the input permutes the output."""
         return self.positional_encoding is None and self.pattern is None
 
     def views(self, stage: int) -> "list[View]":
@@ -79,7 +79,7 @@ class Network(Rebuilt):
 
     @property
     def is_soft(self) -> bool:
-        """Whether neither hardmax nor activations that jump occur: a real Transformer."""
+        """Whether it is a real Transformer, without hardmax and without activations that jump."""
         return all(
             not isinstance(stage.probability_map, Hardmax)
             if isinstance(stage, AttentionStage)

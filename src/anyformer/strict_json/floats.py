@@ -1,4 +1,4 @@
-"""Floats in JSON without a rounding, as `float.hex()` strings; objects that say by "kind" which fields they have."""
+"""Floats in JSON that lose no bit, as `float.hex()` strings; objects whose "kind" says which fields they have."""
 
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -52,7 +52,7 @@ def tagged(
 ) -> Mapping[str, Any]:
     """`data` as a mapping whose "kind" is a key of `fields` and whose other keys are exactly that kind's.
 
-    Raises the given error, which says so of `what`.
+    Otherwise raises the given error, whose message names `what`.
     """
     kind = data.get("kind") if isinstance(data, Mapping) else None
     if not isinstance(data, Mapping) or not isinstance(kind, str) or kind not in fields:
