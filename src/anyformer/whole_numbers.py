@@ -7,7 +7,7 @@ from anyformer.errors import AnyformerError
 
 
 def from_one(name: str, value: int, error: type[AnyformerError]) -> None:
-    """Raise the given error unless the value is an int from 1. True and NumPy numbers are refused: JSON has no such int."""
+    """Raise the given error unless the value is an int from 1; True and NumPy's numbers (not in JSON) are refused."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise error(f"{name} must be a whole number from 1; got {reprlib.repr(value)}.")
 

@@ -66,7 +66,7 @@ class Certificate:
     weights_digest: str
     measured: MeasuredError
     construction: Mapping[str, Any]
-    """How it was built: for readers. The checker takes only its effort from here, never anything it believes."""
+    """How it was built, for readers. The checker takes only `tightness` from here, and a wrong one cannot fool it."""
 
     def __repr__(self) -> str:
         return (
@@ -142,7 +142,7 @@ def certificate_from_json(text: str) -> Certificate:
 
 
 def _check_words(reader: "_Reader", certificate: Certificate) -> None:
-    """Sentences follow from the numbers and the kind; others would mislead whoever reads them."""
+    """The sentences must follow from the numbers and the kind; others would mislead readers."""
     for name, expected in (("claim", certificate.claim), ("assumptions", list(ASSUMPTIONS[certificate.kind]))):
         if reader.field(name, type(expected)) != expected:
             raise CertificateError(
@@ -183,7 +183,7 @@ class _Reader:
         return value
 
     def check_names(self, known: tuple[str, ...]) -> None:
-        # What is not understood cannot be checked, and may mislead whoever reads it.
+        # An unknown field cannot be checked, and may mislead readers.
         for name in self.data:
             if name not in known:
                 raise CertificateError(

@@ -37,7 +37,7 @@ OWN = "Own functions only."
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What was said on the command line, as it was said."""
+    """The options as they were typed on the command line."""
 
     target: Annotated[
         str,
@@ -103,7 +103,7 @@ class Options:
 
 
 def takes_options(verb: Callable[..., None]) -> Callable[..., None]:
-    """Let a verb that takes `options` be called with the fields of Options instead, next to its own."""
+    """Let a verb that takes `options` be called with the fields of Options instead, beside its own parameters."""
     shared = inspect.signature(Options).parameters
     own = {name: one for name, one in inspect.signature(verb).parameters.items() if name != "options"}
 

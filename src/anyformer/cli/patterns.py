@@ -1,4 +1,4 @@
-"""`pattern list`, `pattern check` and `pattern draw`: who may look at whom, and whether that suffices."""
+"""`pattern list`, `pattern check` and `pattern draw`: which tokens may attend to which, and is that universal?"""
 
 from pathlib import Path
 from typing import Annotated

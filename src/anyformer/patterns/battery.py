@@ -48,7 +48,7 @@ def _built(name: str, family: PatternFamily, tokens: int) -> SparsityPattern:
             f"{name} must be built; it raised {raised(error)}. Make at() work for every length from 1."
         ) from error
     if not isinstance(built, SparsityPattern) or built.tokens != tokens:
-        raise PatternError(f"{name} must be a SparsityPattern of {tokens} tokens; got {built!r}. Mend at().")
+        raise PatternError(f"{name} must be a SparsityPattern of {tokens} tokens; got {built!r}. Fix at().")
     return built
 
 
@@ -103,7 +103,7 @@ def _check_path(name: str, family: PatternFamily, built: SparsityPattern) -> Non
     if path is not None and not is_path(built.union, np.asarray(path)):
         raise PatternError(
             f"{name} must have a path() that holds every token once, each seeing the one before it, or None;"
-            f" got {np.asarray(path).tolist()}. Mend path()."
+            f" got {np.asarray(path).tolist()}. Fix path()."
         )
 
 

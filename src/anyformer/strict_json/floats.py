@@ -58,9 +58,9 @@ def tagged(
     if not isinstance(data, Mapping) or not isinstance(kind, str) or kind not in fields:
         raise error(
             f'{what} must be a JSON object whose "kind" is one of {", ".join(fields)}; got {reprlib.repr(data)}.'
-            " Mend the JSON."
+            " Fix the JSON."
         )
     expected, got = {"kind", *fields[kind]}, sorted(map(str, data))
     if set(data) != expected:
-        raise error(f"a {kind!r} must have the keys {sorted(expected)}; got {reprlib.repr(got)}. Mend the JSON.")
+        raise error(f"a {kind!r} must have the keys {sorted(expected)}; got {reprlib.repr(got)}. Fix the JSON.")
     return data

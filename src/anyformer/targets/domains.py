@@ -129,7 +129,7 @@ def _check_order(low: Bound, high: Bound) -> None:
         sides = np.subtract(high, low)
     if not ((sides > 0) & np.isfinite(sides)).all():
         raise TargetError(
-            f"low must be below high by a finite amount; got low={low!r} and high={high!r}. Swap or mend them."
+            f"low must be below high by a finite amount; got low={low!r} and high={high!r}. Swap or fix them."
         )
 
 

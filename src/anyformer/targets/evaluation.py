@@ -11,7 +11,7 @@ from anyformer.arrays import Array, shown
 from anyformer.errors import TargetError, raised
 
 _ONE_AT_A_TIME = "It seems to take one (tokens, width) array: declare vectorised=False."
-_MEND = "Mend the function there, or choose a domain that leaves this input out."
+_MEND = "Fix the function there, or choose a domain that leaves this input out."
 IN_FLOAT64 = (
     "Compute in float64 (x.astype(np.float64), constants of float64, no dtype=np.float32), or declare"
     " evaluation_error=…, a bound on its rounding relative to 1 + |f|."

@@ -81,7 +81,7 @@ def _blaming(spec: str) -> Iterator[None]:
         yield
     except (Exception, SystemExit) as error:  # a script that ends with sys.exit() must not end us
         raise TargetError(
-            f"{spec!r} must be importable; importing it raised {raised(error)}. Mend the code, or name another. {_FORM}"
+            f"{spec!r} must be importable; importing it raised {raised(error)}. Fix the code, or name another. {_FORM}"
         ) from error
 
 

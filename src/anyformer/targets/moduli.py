@@ -164,7 +164,7 @@ def modulus_from_json(data: object) -> Modulus:
     if fields["kind"] == "entrywise":
         return EntrywiseLipschitz(cast(Array, from_hex(fields["bounds"], TargetError)))
     if not isinstance(fields["moduli"], list):
-        raise TargetError(f"the moduli of a 'tightest' must be a list; got {fields['moduli']!r}. Mend the JSON.")
+        raise TargetError(f"the moduli of a 'tightest' must be a list; got {fields['moduli']!r}. Fix the JSON.")
     return Tightest(tuple(modulus_from_json(modulus) for modulus in fields["moduli"]))
 
 

@@ -22,7 +22,7 @@ from anyformer.construction.stages.draft import Draft
 from anyformer.construction.stages.value_map import round_outputs, value_map
 from anyformer.networks.roles import Role
 
-# A refusal names the size that would be needed, unless even counting its columns is too much.
+# A refusal states the size that would be needed, unless even counting its columns takes too long.
 COUNTABLE = 1 << 10
 
 
@@ -60,13 +60,13 @@ class SelectiveShift(TableMethod):
         return short is None
 
     def reachable_tolerances(self, request: Request) -> Iterator[float]:
-        """What the grids that fit meet, the finest first."""
+        """The tolerances that the grids within the limits meet, the finest grid first."""
         for plan, short in [] if _too_long(request) else reversed(list(self._tried(request))):
             if short is None:
                 yield rounded_up(_reachable(plan))
 
     def _tried(self, request: Request) -> Iterator[tuple[Plan, Shortage | None]]:
-        """Grids from the coarsest on with what they lack, until one meets the tolerance or none within reach will."""
+        """Plans from the coarsest grid on, each with its shortage, until one meets the tolerance or none can."""
         sides = request.target.domain.highs(request.target.width) - request.target.domain.lows(request.target.width)
         cell_width = 2.0 ** math.ceil(math.log2(float(sides.max())))
         while True:
@@ -108,7 +108,7 @@ class SelectiveShift(TableMethod):
         return [value_map(lattice, cells, sizes.context.ids(codes).ravel(), outputs, sizes.lift)]
 
     def table(self, plan: Plan, codes: Integers) -> Array:
-        """f̄: the value of the target at each cell's centre, rounded to what the ids leave bits for."""
+        """f̄: the value of the target at each cell's centre, rounded to the bits that the ids leave."""
         grain = self.sizes(plan.request, plan.lattice).quanta(0)
         return round_outputs(centre_values(plan.target, plan.lattice, codes), grain)
 
@@ -124,13 +124,13 @@ def _too_long(request: Request) -> Shortage | None:
 
 
 def _would_do(plan: Plan) -> bool:
-    """Whether the grid is fine enough, float64 and its bits aside."""
+    """Whether the grid is fine enough, apart from the bits of float64."""
     error, p = plan.error, plan.request.p
     return bool(error.variation**p + error.coincidence**p + error.ramps**p <= plan.request.tolerance**p)
 
 
 def _reachable(plan: Plan) -> float:
-    """A tolerance that a plan meets: its error without the share that ramps took of the tolerance asked for."""
+    """A tolerance that a plan meets: its error, without the share that the ramps take of the requested tolerance."""
     error, p = plan.error, plan.request.p
     cells = max(error.total**p - error.ramps**p, 0.0)
     return float((cells / (1 - budget.RAMP_SHARE)) ** (1 / p)) * (1 + 1e-9)
@@ -146,7 +146,7 @@ def _planned_stages(sizes: TableSizes, hidden_size: int) -> tuple[PlannedStage, 
 
 
 def _error(request: Request, lattice: Lattice, quantum: float) -> ErrorSplit:
-    """Where the error will go, with the modulus if there is one and else with what samples show."""
+    """How the error will split, from the modulus if there is one, otherwise from samples."""
     target, p = request.target, request.p
     deviation = budget.deviation(target, lattice, p)
     rounding = np.zeros_like(deviation)

@@ -46,6 +46,6 @@ class TableMethod(Method):
         return TableSizes(lattice, self.context(request, lattice), bound)
 
     def refusal(self, request: Request, shortage: Shortage, counts: tuple[int, ...]) -> PlanError:
-        """Say what was asked, why it cannot be, and what could be."""
+        """An error with the request, why it cannot be met, and what would fit."""
         fit = fit_for(self, request, self.reachable_tolerances(request))
         return Refusal(self.name, shortage, fit, request, counts).error()

@@ -22,5 +22,5 @@ def writing(what: str, place: Path) -> Iterator[None]:
     except Exception as error:
         raise TrainingError(
             f"{what} must be written whole; {place} could not be: {in_a_line(error)}. What was saved before is as it"
-            " was. Make room, or mend the cause, and start again with the same options: the run goes on from there."
+            " was. Make room, or fix the cause, and start again with the same options: the run goes on from there."
         ) from error
