@@ -92,7 +92,7 @@ def _as_numpy_sees_it(operand: Any) -> Any:
 
 
 def refuse_conditions(name: str, operands: Sequence[Any]) -> None:
-    """Raise for functions that NumPy may compute in other types than float64 if an operand is made of booleans."""
+    """Raise if an operand has booleans: NumPy may then compute the function in another type than float64."""
     if any(map(is_condition, operands)):
         raise IntervalError(f"{name} of conditions is not supported on intervals. {AS_NUMBERS}")
 

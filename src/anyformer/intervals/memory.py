@@ -1,4 +1,4 @@
-"""Which arrays share memory: what NumPy says of it, without relying on how our arrays lie in memory.
+"""Which arrays share memory: NumPy's rules, without relying on how our arrays lie in memory.
 
 NumPy decides by the function alone whether its result is a view (basic indexing, transpose, split, flip, …) or a copy
 (take, roll, concatenate, indexing by arrays, …), with two exceptions: `reshape` and `ravel` give a view where the
@@ -6,8 +6,8 @@ layout of the array permits it. The ends of an interval array lie in memory othe
 for, so that the same function, applied to the ends, gives the right relation everywhere but for those two.
 
 Their result gets a `Memory` of its own that is *kin* to that of the argument: in NumPy the two may be the same. Once
-one of them is written to, nobody knows whether the other one changed too. It is marked uncertain then, and using it
-is an error. Whoever writes still knows what he has: his own memory was written to in every case.
+one of them is written to, it is unknown whether the other one changed too. The other is then marked uncertain, and
+using it is an error. The array that was written to stays certain: its own memory changed in every case.
 """
 
 from weakref import WeakSet

@@ -134,14 +134,13 @@ View = tuple[Neighbours, ...] | None
 def _check_pattern(pattern: SparsityPattern, tokens: int) -> None:
     if pattern.tokens != tokens:
         raise NetworkError(
-            f"the pattern must speak of the network's {tokens} tokens; it has {pattern.tokens}. Build it at that length"
+            f"the pattern must have the network's {tokens} tokens; it has {pattern.tokens}. Build it at that length"
         )
     for neighbours in pattern.lists():
         if not neighbours.degrees.all():
             blind = int(np.flatnonzero(neighbours.degrees == 0)[0])
             raise NetworkError(
-                f"every token must look at one at least, or its weights add up to nothing; token {blind} has none. "
-                f"Add its self-loop."
+                f"every token must attend to at least one token; token {blind} attends to none. Add its self-loop."
             )
 
 

@@ -1,4 +1,4 @@
-"""A battery for anybody's pattern: does it keep what every pattern promises?"""
+"""Tests for any pattern: does it keep what every pattern promises?"""
 
 from collections.abc import Iterable
 
@@ -61,7 +61,7 @@ def _check_built(name: str, pattern: SparsityPattern) -> None:
 
 
 def _check_list(name: str, neighbours: Neighbours) -> None:
-    """What Neighbours checks when it is made, anew and naively: its arrays may have been exchanged since."""
+    """The checks of Neighbours again, in a simple way: its arrays may have been replaced since it was made."""
     indptr, indices, tokens = neighbours.indptr.tolist(), neighbours.indices.tolist(), neighbours.tokens
     if neighbours.indptr.dtype != np.int64 or neighbours.indices.dtype != np.int64:
         raise PatternError(f"{name} must hold int64; got {neighbours.indptr.dtype} and {neighbours.indices.dtype}.")

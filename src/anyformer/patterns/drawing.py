@@ -1,4 +1,4 @@
-"""A pattern as a picture: who sees whom in each layer, after how many hops, and γ as a path."""
+"""A pattern as a picture: which token sees which in each layer, after how many hops, and γ as a path."""
 
 import textwrap
 from pathlib import Path
@@ -18,7 +18,7 @@ from anyformer.pictures import SUFFIXES, require_matplotlib, save_picture
 MOST_TOKENS = 256
 _MOST_LAYERS = 4
 _PANEL, _DOTS_PER_INCH = 3.2, 120
-# Okabe and Ito's blue and orange: told apart by everybody, and in grey.
+# Okabe and Ito's blue and orange: distinguishable with colour blindness and in grey.
 _BLUE, _ORANGE = "#0072B2", "#D55E00"
 
 

@@ -1,4 +1,4 @@
-"""A verification, as data and as text: the verdict first, then what was derived against what is stated."""
+"""A verification, as data and as text: the verdict first, then the derived values beside the stated ones."""
 
 from typing import Any
 
@@ -75,7 +75,7 @@ def _witness(result: Verification) -> list[tuple[str, str]]:
 
 
 def _terms(result: Verification, certificate: Certificate) -> RenderableType:
-    """Derived against stated, a term a line; nothing was derived when the target broke its own declaration."""
+    """Derived and stated values, one term per line; nothing was derived if the target broke its own declaration."""
     bound = result.bound
     stated = {**certificate.terms, "error": certificate.certified_error}
     rows = []

@@ -67,7 +67,7 @@ def from_json(data: object) -> PatternFamily | SparsityPattern:
 
 
 def in_short(pattern: PatternFamily | SparsityPattern) -> str:
-    """A family in the words of the catalogue, options that differ from their defaults only.
+    """A family in the notation of the catalogue, with only the options that differ from their defaults.
 
     >>> from anyformer.patterns import Causal, Ring, SlidingWindow, Union
     >>> in_short(Causal(Union((Ring(), SlidingWindow(2)))))

@@ -12,7 +12,7 @@ from anyformer.patterns.universality.witnesses import NeverMeet
 
 
 class Universality(enum.Enum):
-    """What is known of networks with this pattern. That it is not covered does not mean that it is not universal."""
+    """What is known about networks with this pattern. "Not covered" does not mean "not universal"."""
 
     PAPER_B = "universal: it meets all three conditions of Paper B's Assumption 1"
     STAR = "universal: it contains a star, which suffices by BigBird's argument"

@@ -1,4 +1,4 @@
-"""Hamiltonian paths and smallest path covers by OR-Tools' CP-SAT; an extra, imported when it is first asked."""
+"""Hamiltonian paths and smallest path covers by OR-Tools' CP-SAT; an optional extra, imported at the first call."""
 
 from dataclasses import dataclass
 from typing import Any, Final, final

@@ -24,7 +24,7 @@ def split_source(source: str) -> tuple[str, dict[str, str]]:
 
 
 def allow_options(source: str, options: dict[str, str], allowed: Iterable[str]) -> None:
-    """Refuse options that nobody would read."""
+    """Refuse options that would have no effect."""
     for option in options:
         if option not in (known := tuple(allowed)):
             raise TrainingError(f"{source!r} must get no options but {', '.join(known)}; got {option!r}. Leave it out.")

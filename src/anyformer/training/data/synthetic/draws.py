@@ -29,7 +29,7 @@ class Draws:
         return next(self._uniform) < share
 
     def choose(self, choices: Sequence[Choice]) -> Choice:
-        """Any of them, all alike."""
+        """One of them, all equally likely."""
         return choices[self.below(len(choices))]
 
     def weigh(self, choices: Sequence[Choice], cumulative: Sequence[float]) -> Choice:
