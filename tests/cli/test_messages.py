@@ -49,7 +49,7 @@ BAD = [
     "plan softmax BASE --set sharpness=x",
     "plan softmax BASE --set sharpness=-1",
     "plan softmax BASE --method nothing",
-    "plan softmax BASE --map nothing",
+    "plan softmax BASE --probability-map nothing",
     "plan softmax BASE --pattern nothing",
     "plan softmax BASE --pattern strided:stride=x",
     "plan softmax BASE --pattern strided:bogus=1",

@@ -54,7 +54,7 @@ ASSUMPTIONS = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
-    """The claim d_p(f, g) <= certified_error <= tolerance about the network with this digest, and what it rests on."""
+    """The claim d_p(f, g) <= certified_error <= tolerance about the network with this digest, and what is trusted."""
 
     kind: Evidence
     target: Declaration

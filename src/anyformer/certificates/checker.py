@@ -125,7 +125,7 @@ def _check_fit(network: Network, certificate: Certificate, target: Target) -> No
     if not certificate.tolerance > 0:
         raise CertificateError(f"the tolerance must be positive; got {certificate.tolerance!r}")
     if certificate.kind is Evidence.MODULUS and target.modulus is None:
-        raise CertificateError("the certificate rests on a modulus, but none is declared for the target")
+        raise CertificateError("the certificate relies on a modulus, but none is declared for the target")
     if len(certificate.grid.lows) != target.width or not certificate.grid.inside(target.domain):
         raise CertificateError("the certificate's grid must have one row per coordinate of a token, inside the domain")
 

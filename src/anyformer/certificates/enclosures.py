@@ -17,8 +17,8 @@ than that. One rule covers both the program and this checker's own arithmetic. `
 finite.
 
 NaN. The checker runs with NumPy's floating-point errors switched on (`gate.vigilant`): an operation that makes NaN or
-overflows raises, and the verdict is undecided. Where an end may be infinite and ∞ − ∞ can occur, the lines say so, and
-NaN becomes "nothing is known": −∞ for a low end, ∞ for a high end or an error.
+overflows raises, and the verdict is undecided. Where an end may be infinite and ∞ − ∞ can occur, the code handles it on
+that line, and NaN becomes "nothing is known": −∞ for a low end, ∞ for a high end or an error.
 """
 
 from dataclasses import dataclass

@@ -3,8 +3,8 @@
 A cell is cut into boxes. On a box f lies in [f_low, f_high] and g in [g_low, g_high], so |f − g| is at most
 max(f_high − g_low, g_high − f_low), and at least the gap between the two intervals. Summing volume times p-th powers
 gives an upper and a lower bound of the integral; both converge as boxes shrink. Output entries that depend on the
-same inputs are treated together and cut along those inputs only (`splitting`; a heuristic that soundness does not
-rest on). Every order of the tokens is visited: the symmetry of f is not trusted either.
+same inputs are treated together and cut along those inputs only (`splitting`; a heuristic that cannot make the bound
+wrong). Every order of the tokens is visited: the symmetry of f is not trusted either.
 
 How finely a cell is cut depends on the cell and a *threshold* alone: until what lies between its two bounds is at most
 the threshold per box. `refinement` chooses the threshold.

@@ -57,7 +57,7 @@ def _about_terms(certificate: Certificate, bound: ErrorBound) -> str | None:
 
 
 def _about_measurement(network: Network, certificate: Certificate, target: Target) -> str | None:
-    """The points are drawn anew from the same seed, so the same error must be found."""
+    """The points are drawn again from the same seed, so the measured error must be the same."""
     stated = certificate.measured
     with np.errstate(all="ignore"):  # a value that overflows cannot agree
         again = measure_error(

@@ -173,7 +173,7 @@ def _ready_made(options: Options) -> Target:
     given = [name for name, value in _own_options(options).items() if value]
     if given and options.target in CATALOGUE:
         raise UsageError(
-            f"{', '.join(given)} must come with one's own function; {options.target!r} is ready-made and states "
+            f"{', '.join(given)} must come with your own function; {options.target!r} is ready-made and states "
             f"its own domain and modulus. Leave {'it' if len(given) == 1 else 'them'} out."
         )
     return ready_made(options.target, options.tokens, options.width, **_parameters(options))

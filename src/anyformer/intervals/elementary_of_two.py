@@ -72,7 +72,7 @@ def _log_of_sum(function: Callable[[Plain, Plain], Plain], a: Ends, b: Ends) -> 
 
 
 def log_of_sum_of_powers(function: np.ufunc) -> Callable[..., Ends]:
-    """np.logaddexp.reduce and its like, in whatever order NumPy takes the entries.
+    """np.logaddexp.reduce and similar calls, for every order in which NumPy may take the entries.
 
     The exact value is increasing in every entry. Every step of NumPy's is off by less than SUM_ERROR/2 and u of its
     result, whose size is at most S = max |entry| + log₂ k for k entries; and no step makes the errors of its arguments

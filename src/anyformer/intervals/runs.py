@@ -91,7 +91,7 @@ def record(error: Exception) -> None:
 def _owners(entries: Mask, batch: int) -> Mask | None:
     """Which boxes the entries seem to belong to: along the one axis that is as long as the batch, or in equal runs.
 
-    A few boxes are told apart by running them again: other axes are as short, and the guess would often be wrong.
+    With few boxes no guess is made, since other axes may be as short; running them again finds the faulty ones.
     """
     shape = entries.shape
     if batch <= FEW:

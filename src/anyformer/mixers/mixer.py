@@ -51,7 +51,7 @@ class TokenMixer(nn.Module, ABC):
         return mixed
 
     def reset_parameters(self, normal: Callable[..., Any] = nn.init.normal_) -> None:
-        """Draw the parameters that are not in a submodule anew, by `normal(parameter, std=…)`."""
+        """Draw new values for the parameters that are not in a submodule, by `normal(parameter, std=…)`."""
 
     def weights(self, hidden: Tensor, attention_mask: Tensor | None = None) -> Tensor:
         """(batch, heads, tokens, tokens): how much each token takes from each other one; only attention has them."""

@@ -53,7 +53,7 @@ def picture(pattern: PatternFamily | SparsityPattern, tokens: int | None = None)
     figure.suptitle(f"{report.pattern}, {report.tokens} tokens\n{report.verdict.value}", fontsize=10)
     panels = figure.subplots(1, len(layers) + 2)
     for index, (panel, seen) in enumerate(zip(panels, layers, strict=False)):
-        _draw_layer(panel, seen, f"layer {index + 1} of {built.period}: who sees whom")
+        _draw_layer(panel, seen, f"layer {index + 1} of {built.period}: which token sees which")
     _draw_hops(figure, panels[-2], built, report.reach.hops)
     _draw_path(panels[-1], report.tokens, report.path)
     return figure

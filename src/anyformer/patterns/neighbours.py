@@ -118,7 +118,7 @@ def common(lists: Iterable[Neighbours]) -> Neighbours:
     return reduce(_and, lists)
 
 
-def everybody(tokens: int) -> Neighbours:
+def every_pair(tokens: int) -> Neighbours:
     """Every token sees every token."""
     keys = np.tile(np.arange(tokens, dtype=np.int64), tokens)
     keys.setflags(write=False)  # spares a copy

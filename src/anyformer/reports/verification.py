@@ -58,7 +58,7 @@ def verification_view(result: Verification, certificate: Certificate) -> Rendera
         heading("What the verdict is about:"),
         facts(list(result.claim.facts().items())),
         _terms(result, certificate),
-        heading(f"What it rests on ({certificate.kind.value}):"),
+        heading(f"What it relies on ({certificate.kind.value}):"),
         facts([("-", one) for one in ASSUMPTIONS[certificate.kind]]),
     )
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from anyformer.arrays import Integers
 from anyformer.patterns.families.family import PatternFamily, in_order
-from anyformer.patterns.neighbours import Neighbours, everybody, from_pairs
+from anyformer.patterns.neighbours import Neighbours, every_pair, from_pairs
 from anyformer.patterns.pattern import SparsityPattern, single
 from anyformer.patterns.sizes import about_root, length, require_room, whole_number
 
@@ -41,7 +41,7 @@ class Full(PatternFamily):
         """The pattern of sequences of this length."""
         tokens = length(tokens)
         require_room(tokens**2)
-        return single(everybody(tokens))
+        return single(every_pair(tokens))
 
     def path(self, tokens: int) -> Integers:
         """The tokens in order."""

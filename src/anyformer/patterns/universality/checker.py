@@ -155,5 +155,5 @@ def _verdict(
         return Universality.PAPER_B
     if relay is not None:
         return Universality.STAR
-    is_anybody_blind = any((neighbours.degrees == 0).any() for neighbours in at.lists())
-    return Universality.NOT_COVERED if is_anybody_blind else Universality.AVERAGING
+    has_blind_token = any((neighbours.degrees == 0).any() for neighbours in at.lists())
+    return Universality.NOT_COVERED if has_blind_token else Universality.AVERAGING

@@ -19,7 +19,7 @@ def find_path(seen: Neighbours, parts: Components, known: Integers | None, secon
     """Known orders first, then small proofs that there is none, then the solver.
 
     Args:
-        seen: who sees whom in any layer.
+        seen: which keys each query sees in any layer.
         parts: its components.
         known: an order to try, if there is one.
         seconds: for the solver.

@@ -72,10 +72,10 @@ def repair_for_paper_b(
     """Self-loops, arcs that join a cover by few paths to a single γ, and one from its end to its start if need be.
 
     A γ makes every token reach all later ones, so that this last arc makes everything reach everything.
-    Fewer arcs than (paths of the smallest cover − 1), or than Eswaran and Tarjan's bound, cannot do.
+    Fewer arcs than (paths of the smallest cover − 1), or than Eswaran and Tarjan's bound, cannot be enough.
 
     Args:
-        seen: who sees whom in any layer.
+        seen: which keys each query sees in any layer.
         parts: its components.
         loops: what the checker says of condition 1.
         path: what the checker says of condition 2.

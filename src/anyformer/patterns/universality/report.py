@@ -42,7 +42,7 @@ class UniversalityReport:
 
     @property
     def is_universal(self) -> bool:
-        """Whether some theorem says so."""
+        """Whether some theorem shows that it is universal."""
         return self.verdict in (Universality.PAPER_B, Universality.STAR, Universality.AVERAGING)
 
     def to_json(self) -> dict[str, Any]:

@@ -25,7 +25,7 @@ def tsv_rows(place: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         elif line:
             if len(values) != len(header):
                 raise TrainingError(
-                    f"{place}, line {number}: a row must have {len(header)} columns parted by tabs"
+                    f"{place}, line {number}: a row must have {len(header)} columns separated by tabs"
                     f" ({', '.join(header)}); got {len(values)}. Correct or remove it."
                 )
             yield f"{place}, line {number}", dict(zip(header, values, strict=True))

@@ -17,7 +17,7 @@ def split_source(source: str) -> tuple[str, dict[str, str]]:
         options = dict(parse_qsl(query, strict_parsing=True)) if sign else {}
     except ValueError as error:
         raise TrainingError(
-            f"options after ? must read name=value, parted by &; got {query!r} in {source!r}."
+            f"options after ? must read name=value, separated by &; got {query!r} in {source!r}."
             " Example: hub:owner/name?config=en&split=train."
         ) from error
     return name, options

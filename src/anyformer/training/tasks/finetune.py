@@ -138,7 +138,7 @@ def _pretrained(head: Any, model: Path, schedule: Schedule, options: Mapping[str
     )
     if differing:
         raise TrainingError(
-            f"a model's weights must be those that its config.json speaks of; in {model} they differ in {differing[0]}"
+            f"a model's weights must match its config.json; in {model} they differ in {differing[0]}"
             f" and {len(differing) - 1} more. Give the folder as it was saved."
         )
     return bert, load_tokenizer(model)
@@ -183,7 +183,7 @@ def _require_its_weights(head: Any, model: Path, saved: SavedModel, options: Map
     needed = sum(parameter.numel() for name, parameter in named.items() if not name.startswith(HEADS))
     if needed > 2 * saved.weights:  # a smaller difference is harmless, and is reported weight by weight after loading
         raise TrainingError(
-            f"a model's weights must be those that its config.json speaks of; in {model} it speaks of {needed}, and"
+            f"a model's weights must match its config.json; in {model} it asks for {needed}, and"
             f" there are {saved.weights}. Give the folder as it was saved."
         )
 

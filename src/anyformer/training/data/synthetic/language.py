@@ -1,4 +1,4 @@
-"""A synthetic language with far agreement and lookup: training on it needs no data and shows early which mixers look up.
+"""A synthetic language with far agreement and lookup: it needs no data and shows early which mixers can look up words.
 
 There are two kinds of sentences, one per line, of 12 to 37 words separated by spaces and ended by " .":
 
