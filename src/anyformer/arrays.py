@@ -47,7 +47,7 @@ def as_sequences(
 def _real_numbers(x: ArrayLike, error: type[AnyformerError], what: str) -> Array:
     try:
         given = np.asarray(x)
-        if given.dtype.kind not in "biufO":  # what is an object may still be a number, such as a Fraction
+        if given.dtype.kind not in "biufO":  # an object array may still hold numbers, such as Fractions
             raise TypeError(f"entries of type {given.dtype}")
         return given.astype(np.float64, copy=False)
     except (TypeError, ValueError) as fault:

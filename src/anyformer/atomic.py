@@ -1,7 +1,8 @@
-"""Files and folders that are replaced in one step or not at all: whoever looks finds the old one or the new one, whole.
+"""Files and folders that are replaced in one step or not at all: a reader finds the whole old one or the new one.
 
-`atomic_file` and `atomic_folder` are for everything that has one writer at a time. A model folder may have several, and
-may be where a user keeps other files; `exports/placing.py` builds what that takes from the functions at the end.
+`atomic_file` and `atomic_folder` are for everything that has one writer at a time. A model folder may have several
+writers, and users may keep other files there; `exports/placing.py` handles both with the functions at the end of this
+file.
 """
 
 import contextlib
@@ -25,7 +26,7 @@ _RENAME_EXCHANGE = 2
 
 @contextlib.contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
-    """A new file beside `path` that takes its place when all went well and the disk has kept it."""
+    """Write a new file beside `path`; it replaces `path` once it is complete and synced to the disk."""
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         with part.open("xb") as file:
@@ -46,10 +47,10 @@ def write_text(path: Path, text: str) -> None:
 
 @contextlib.contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
-    """A new folder beside `path` that takes its place when all went well and the disk has kept it.
+    """Fill a new folder beside `path`; it replaces `path` once it is complete and synced to the disk.
 
-    One writer at a time: what a killed one left is removed. Where a disk cannot exchange two folders in one step, a
-    kill between the two steps that it then takes leaves no folder at all.
+    Only one process may write at a time; what a killed process left is removed. If the disk cannot exchange two folders
+    in one step, a kill between its two steps leaves no folder at all.
     """
     part = path.with_name(f".{path.name}.part")
     shutil.rmtree(part, ignore_errors=True)
@@ -64,14 +65,14 @@ def atomic_folder(path: Path) -> Iterator[Path]:
             os.replace(part, path)
         sync(path.parent)
     finally:
-        # After an exchange this is the old folder; after an error on a full disk, room for whatever is tried next.
+        # After an exchange this is the old folder; after an error, removing it makes room on a full disk.
         shutil.rmtree(part, ignore_errors=True)
 
 
 def sync(path: Path) -> None:
-    """Have the disk keep a file, or a folder's list of files, where the system and the disk have a call for it.
+    """Write a file, or a folder's list of files, through to the disk, if the system and the disk support it.
 
-    Without it a new name may survive a power cut that what it names does not.
+    Without this, a new name may survive a power cut while its contents are lost.
     """
     if sys.platform != "win32":
         with _opened(path) as descriptor:
@@ -95,9 +96,9 @@ def exchange(one: Path, other: Path) -> bool:
 
 @contextlib.contextmanager
 def held(folder: Path, wait: bool) -> Iterator[bool]:
-    """Mark a folder as in use, under whatever name, until the block ends or the process does.
+    """Mark a folder as in use until the block or the process ends, even if the folder is renamed.
 
-    Says whether that worked: not if another process holds it and we do not wait, nor on a disk that knows no locks.
+    Yields whether that worked: False if another process holds it and `wait` is False, or if the disk has no locks.
     """
     if sys.platform == "win32":
         yield True

@@ -30,12 +30,12 @@ class Catalogue(Mapping[str, Callable[..., Made]], Generic[Made]):
     error: type[AnyformerError]
     """Raised for unknown names and parameters."""
     sizes: tuple[str, ...] = ()
-    """Arguments of every constructor that are given apart and are not parameters of one thing."""
+    """Arguments that every constructor takes, such as tokens; they are not parameters of one thing."""
     advice: str = ""
     """What to do if none of the names is the right one."""
 
     def __getitem__(self, name: str) -> Callable[..., Made]:
-        if not isinstance(name, str):  # from somebody's JSON, perhaps
+        if not isinstance(name, str):  # it may come from a JSON file
             raise KeyError(name)
         return self.constructors[_with_hyphens(name)]
 
@@ -49,7 +49,7 @@ class Catalogue(Mapping[str, Callable[..., Made]], Generic[Made]):
         """The thing of this name.
 
         Raises:
-            AnyformerError: the catalogue's own, with the names or parameters that there are.
+            AnyformerError: the catalogue's `error`, with the names or parameters that exist.
         """
         if name not in self:
             hint = did_you_mean(str(name), self)

@@ -1,4 +1,4 @@
-"""Methods side by side, and one target at a row of tolerances: each is built, proved and verified, or says why not."""
+"""Compare methods, or build one target at several tolerances: each attempt has a proved model or a reason why not."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -40,14 +40,14 @@ class Attempt:
 
     @property
     def is_certified(self) -> bool:
-        """Whether it was built and proved, and was not found wanting when it was verified anew."""
+        """Whether it was built and proved and, if it was verified again, the verdict was PROVED."""
         if self.verification is not None and self.verification.verdict is not Verdict.PROVED:
             return False
         return self.model is not None
 
     @property
     def is_skipped(self) -> bool:
-        """Whether it was planned and not built, as it was expected to take too long."""
+        """Whether it was planned but not built, because it was expected to take too long."""
         return self.plan is not None and self.model is None
 
 
@@ -74,13 +74,13 @@ def compare(
     patience: float = PATIENCE,
     progress: Progress | None = None,
 ) -> tuple[Attempt, ...]:
-    """Build a target with every method, prove each network and verify it anew.
+    """Build a target with every method, prove each network and verify it again.
 
     Args:
-        request: what is asked for; its method is not looked at. With a pattern all networks have positions.
+        request: what is asked for; its method is ignored. With a pattern all networks have positions.
         methods: the methods to compare; all dense ones, and with a pattern the sparse ones too, if none are given.
         patience: skip a method that is expected to take more seconds than this.
-        progress: told (done, of) while a proof is under way.
+        progress: called with (done, total) while a proof is under way.
 
     Returns:
         An attempt per method, in that order.
@@ -96,7 +96,7 @@ def compare(
 
 
 def _by(method: Method, request: Request) -> Request:
-    """The request for one method; dense ones do without the pattern."""
+    """The request for one method; dense methods take no pattern."""
     return request.but(method=method, pattern=request.pattern if method.is_sparse else None)
 
 
@@ -120,5 +120,5 @@ def tolerances(smallest: float, largest: float, points: int) -> tuple[float, ...
 def curve(
     request: Request, tolerances: Iterable[float], patience: float = PATIENCE, progress: Progress | None = None
 ) -> tuple[Attempt, ...]:
-    """Build and prove what is asked for at every tolerance, with the method asked for."""
+    """Build and prove the requested target at every tolerance, with the requested method."""
     return tuple(attempt(request.but(tolerance=one), patience, progress) for one in tolerances)

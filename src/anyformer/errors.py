@@ -8,11 +8,11 @@ import math
 
 
 class AnyformerError(Exception):
-    """Whatever goes wrong that a user can mend."""
+    """Anything that goes wrong and that a user can fix."""
 
 
 class PatternError(AnyformerError):
-    """A pattern that is not one: wrong sizes, keys out of range, unknown names, or a promise not kept."""
+    """An invalid pattern: wrong sizes, keys out of range, unknown names, or a broken promise."""
 
 
 class NetworkError(AnyformerError):
@@ -35,11 +35,11 @@ class PlanError(AnyformerError):
 
 
 class NoCodes(PlanError):
-    """Inputs and tokens that no whole numbers of float64's bits were found to keep apart."""
+    """No codes were found that fit into float64 and keep all inputs and tokens apart."""
 
 
 class CertificateError(AnyformerError):
-    """A certificate that cannot be read or does not speak of the network at hand."""
+    """A certificate that cannot be read or does not belong to the given network."""
 
 
 class ToleranceMissed(CertificateError):
@@ -47,11 +47,11 @@ class ToleranceMissed(CertificateError):
 
 
 class NotShown(CertificateError):
-    """Something that every proof rests on could not be shown: the verdict is undecided."""
+    """Something that the proof needs could not be shown: the verdict is undecided."""
 
 
 class TooMuch(NotShown):
-    """A proof that would cost more than it may. It was not started."""
+    """A proof that would cost more than the limits allow. It was not started."""
 
     def __init__(self, what: str, needed: float, allowed: float) -> None:
         super().__init__(what, needed, allowed)
@@ -70,7 +70,7 @@ class MixerError(AnyformerError):
 
 
 class WorkerError(AnyformerError):
-    """Workers that are not there, or cannot be given the work."""
+    """Workers that cannot be reached, or that cannot be sent the work."""
 
 
 class TrainingError(AnyformerError):
@@ -78,7 +78,7 @@ class TrainingError(AnyformerError):
 
 
 class RunInUse(TrainingError):
-    """A training run that another process works on."""
+    """A training run that another process is working on."""
 
 
 class Interrupted(AnyformerError):
@@ -90,11 +90,11 @@ class UsageError(AnyformerError):
 
 
 class MissingPackageError(AnyformerError, ImportError):
-    """A package that an extra of anyformer installs, and that is not there."""
+    """A package of one of anyformer's optional extras that is not installed."""
 
 
 def words_of(error: BaseException | str) -> str:
-    """What an error says, to stand within a sentence of ours: without a full stop of its own at the end.
+    """The message of an error without its final full stop, for use inside a sentence.
 
     >>> words_of(ValueError("too large."))
     'too large'
@@ -104,7 +104,7 @@ def words_of(error: BaseException | str) -> str:
 
 
 def raised(error: BaseException) -> str:
-    """An error with its type, as Python shows it, to stand within a sentence of ours.
+    """An error with its type, as Python shows it, for use inside a sentence.
 
     >>> raised(ValueError("too large.")), raised(KeyError())
     ('ValueError: too large', 'KeyError')

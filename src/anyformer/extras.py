@@ -12,7 +12,7 @@ def require(module: str, extra: str, what: str) -> Any:
     Args:
         module: what is imported, such as "matplotlib.figure".
         extra: which extra of anyformer installs it, such as "plots".
-        what: what it is needed for, as a message says it.
+        what: what it is needed for, in the words of the message.
 
     Raises:
         MissingPackageError: if it cannot be imported; it is an ImportError too.
@@ -20,7 +20,7 @@ def require(module: str, extra: str, what: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as missing:
-        package = (missing.name or module).partition(".")[0]  # the module may be there, and what it needs may not
+        package = (missing.name or module).partition(".")[0]  # the module may be there, but not a package it needs
         raise MissingPackageError(
             f"{package} must be installed for {what}; it cannot be imported ({words_of(missing)})."
             f' Install it: pip install "anyformer[{extra}]".',

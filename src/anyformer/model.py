@@ -44,7 +44,7 @@ class Model:
     certificate: Certificate
     target: Target | None = field(default=None, repr=False)
     construction: Construction | None = field(default=None, repr=False)
-    """How it came about (the plan and the hard network), if it was built here and not loaded."""
+    """The plan and the hard network, if the model was built here and not loaded."""
 
     def __call__(self, x: ArrayLike) -> Array:
         """Run the network."""
@@ -64,7 +64,7 @@ class Model:
     def verify(
         self, target: Target | None = None, progress: Progress | None = None, effort: Effort = ORDINARY
     ) -> Verification:
-        """Prove the error bound anew, trusting neither the certificate nor the construction."""
+        """Prove the error bound again, trusting neither the certificate nor the construction."""
         return verify(self.network, self.certificate, target or self.target, progress, effort)
 
     def save(self, folder: str | Path, overwrite: bool = False) -> Path:
@@ -87,7 +87,7 @@ def plan(
     max_layers: int = MAX_LAYERS,
     effort: Effort = ORDINARY,
 ) -> Plan:
-    """Decide every size of a network without building it; refuse what would not fit, with what would.
+    """Decide every size of a network without building it; if it does not fit, the error says what would.
 
     Takes what `construct` takes.
 
@@ -146,7 +146,7 @@ def construct(
         tightness: refine the proof until its bound is within this factor of a lower bound, or the work is used up.
         max_layers: refuse to build above this many layers.
         effort: what the proof may cost; requests that need more are refused before anything is built.
-        progress: told (done, of) while the proof is under way.
+        progress: called with (done, total) while the proof is under way.
 
     Returns:
         The model, certified; anything that cannot be certified raises instead.
@@ -175,7 +175,7 @@ def construct(
 
 
 def fulfil(request: Request, progress: Progress | None = None) -> Model:
-    """What was asked for, by the smallest plan whose proof succeeds."""
+    """Build what the request asks for, with the smallest plan whose proof succeeds."""
     missed: list[ToleranceMissed] = []
     enter(progress, "planning")
     for planned in plans(request):
@@ -187,7 +187,7 @@ def fulfil(request: Request, progress: Progress | None = None) -> Model:
 
 
 def carry_out(planned: Plan, progress: Progress | None = None) -> Model:
-    """Plan → network → proof; where the bound misses the tolerance, again on finer grids, a few times."""
+    """Plan → network → proof; if the bound misses the tolerance, try again on finer grids, a few times."""
     for attempt in range(ATTEMPTS):
         enter(progress, "building")
         construction = build(planned)
@@ -225,7 +225,7 @@ def prove(construction: Construction, progress: Progress | None = None) -> Error
 
 
 def certify(construction: Construction, bound: ErrorBound) -> Certificate:
-    """Write down a bound that was proved, with everything it rests on."""
+    """The certificate of a proved bound, with everything that it depends on."""
     plan, network = construction.plan, construction.network
     request = plan.request
     measured = measure_error(
@@ -257,6 +257,6 @@ def certify(construction: Construction, bound: ErrorBound) -> Certificate:
 
 
 def load(folder: str | Path) -> Model:
-    """Read a model folder. Nothing is believed: `verify` proves the certificate anew."""
+    """Read a model folder. The certificate is not trusted: `verify` proves it again."""
     network, certificate = load_folder(Path(folder))
     return Model(network, certificate)

@@ -10,7 +10,7 @@ SUFFIXES = (".svg", ".png", ".pdf")
 
 
 def require_matplotlib(module: str = "matplotlib.figure") -> Any:
-    """A module of what draws.
+    """A module of Matplotlib, imported when it is needed.
 
     Raises:
         MissingPackageError: if it is not installed, with the command that installs it.
@@ -19,7 +19,7 @@ def require_matplotlib(module: str = "matplotlib.figure") -> Any:
 
 
 def save_picture(figure: Any, place: Path, dots_per_inch: int) -> Path:
-    """Write a Matplotlib figure to a file whose suffix says the format; what was there is replaced at once."""
+    """Write a Matplotlib figure to a file, in one step; the suffix of the file decides the format."""
     with atomic_file(place) as file:
         figure.savefig(file, format=place.suffix.lower()[1:], dpi=dots_per_inch)
     return place

@@ -8,8 +8,8 @@ from typing import Any
 class Rebuilt:
     """A frozen dataclass whose copies are made by its own constructor: checked again, their arrays read-only again.
 
-    What Python does otherwise is to copy the fields one by one, past the constructor. Then a copied array can be
-    written to, and a read-only mapping cannot be copied at all.
+    By default Python copies the fields one by one and skips the constructor. Then a copied array can be written to, and
+    a read-only mapping cannot be copied at all.
     """
 
     __slots__ = ()

@@ -60,7 +60,7 @@ def value_of(text: str) -> Value:
 
 
 def number_of(text: str) -> float:
-    """The finite float that a text is; ValueError if it is none. Python's 1_000 is not how files write numbers.
+    """The finite float that a text spells; ValueError if it spells none. Python's 1_000 is not accepted.
 
     >>> number_of(" 2.5e-1 ")
     0.25

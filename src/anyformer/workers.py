@@ -3,8 +3,8 @@
     with ProcessPoolExecutor(8) as pool, spread(pool):
         model = construct(target, tolerance=0.01)
 
-Any `concurrent.futures` executor will do. How a job is cut never depends on who does it, and results are put together
-in the order of the parts, so that a certificate has the same bytes however it came about.
+Any `concurrent.futures` executor will do. How a job is cut does not depend on the workers, and results are combined in
+the order of the parts, so a certificate always has the same bytes.
 """
 
 import contextlib
@@ -25,11 +25,11 @@ Shared = TypeVar("Shared")
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 Progress = Callable[[int, int], None]
-"""Is told (done, of) while a job is under way."""
+"""Called with (done, total) while a job is under way."""
 
 # How often workers may die in a row without a single part getting done.
 PATIENCE = 3
-# Seconds of work that make it worth while to start processes.
+# From this many seconds of work on it pays to start processes.
 STARTING = 3.0
 
 _EXECUTOR: ContextVar[Executor | None] = ContextVar("executor", default=None)
@@ -37,7 +37,7 @@ _EXECUTOR: ContextVar[Executor | None] = ContextVar("executor", default=None)
 
 @contextlib.contextmanager
 def spread(executor: Executor | None) -> Iterator[None]:
-    """Inside, planning, value tables and proofs use this executor; None is this very process."""
+    """Inside this block planning, value tables and proofs use the executor; None means this process."""
     token = _EXECUTOR.set(executor)
     try:
         yield
@@ -102,7 +102,7 @@ def each(function: Callable[[Shared, Part], Result], shared: Shared, parts: Sequ
 
 
 def _is_better_here(executor: Executor | None, seconds: float, done: int, total: int) -> bool:
-    """Whether the next part is done in this process: there is no other, or starting others would take longer."""
+    """Whether to do the next part in this process: there are no workers, or starting them would take longer."""
     if executor is None or total < 2:
         return True
     if not isinstance(executor, Processes) or executor.is_running:
@@ -157,7 +157,7 @@ def _placed(executor: Executor, name: str, job: bytes) -> Any:
 
 
 def _death() -> tuple[type[BaseException], ...]:
-    """What tells that a worker died. Errors of the job itself are not among them."""
+    """The exceptions which mean that a worker died. Errors of the job itself are not among them."""
     distributed = sys.modules.get("distributed")
     killed = (
         () if distributed is None else (distributed.scheduler.KilledWorker, distributed.client.FutureCancelledError)
@@ -166,7 +166,7 @@ def _death() -> tuple[type[BaseException], ...]:
 
 
 def _packed(function: Callable[..., Any], shared: Any) -> bytes:
-    """The job as bytes. Somebody's own function travels with its code: workers need not have the file it is in."""
+    """The job as bytes. A user's function is sent with its code, so workers do not need its file."""
     import cloudpickle
 
     own = _own_module(shared)
@@ -213,7 +213,7 @@ def enter(progress: Progress | None, phase: str) -> None:
 
 
 def counted(results: Iterator[Result], total: int, progress: Progress | None) -> Iterator[Result]:
-    """The same results; `progress` is told (done, of) after each."""
+    """The same results; `progress` is called with (done, total) after each."""
     for done, result in enumerate(results, start=1):
         if progress is not None:
             progress(done, total)

@@ -36,7 +36,7 @@ def claimed(network: Network, target: af.Target, tolerance: float, p: float = 2.
 
 
 def is_proved(network: Network, target: af.Target, tolerance: float, p: float = 2.0) -> bool:
-    """Whether the checker says so; an error that a user can mend counts as no."""
+    """Whether the checker says so; an error that a user can fix counts as no."""
     certificate = claimed(network, target, tolerance, p)
     try:
         with np.errstate(all="ignore"):

@@ -49,7 +49,7 @@ BAD = [
     "plan softmax BASE --set sharpness=x",
     "plan softmax BASE --set sharpness=-1",
     "plan softmax BASE --method nothing",
-    "plan softmax BASE --map nothing",
+    "plan softmax BASE --probability-map nothing",
     "plan softmax BASE --pattern nothing",
     "plan softmax BASE --pattern strided:stride=x",
     "plan softmax BASE --pattern strided:bogus=1",
@@ -117,9 +117,9 @@ DOUBLED = re.compile(r"(?<!\.)\.\.(?!\.)|\. \.|\.[;,:]|[;,:?!]\.|: \.|\.\)\.")
 
 
 def test_doubled_full_stops_are_found():
-    for text in ("wrong.. Mend", "wrong. . Mend", "wrong.; mend", "ValueError: . Mend", "(wrong.). Mend", "wrong?."):
+    for text in ("wrong.. Fix", "wrong. . Fix", "wrong.; fix", "ValueError: . Fix", "(wrong.). Fix", "wrong?."):
         assert DOUBLED.search(text)
-    for text in ("0.5, 1.0; see x.toml: …", "and so on... Mend", "got '.'. Mend"):
+    for text in ("0.5, 1.0; see x.toml: …", "and so on... Fix", "got '.'. Fix"):
         assert DOUBLED.search(text) is None
 
 
@@ -161,9 +161,9 @@ def test_without_arguments_the_help_is_shown_and_the_exit_code_is_2(call):
 
 def test_what_a_function_raises_is_repeated_without_its_full_stop(said):
     message = said("plan own.py:ends_with_a_full_stop BASE")
-    assert "it raised ValueError: this went wrong. Mend the function there" in message
-    assert "it raised KeyError. Mend" in said("plan own.py:says_nothing BASE")
-    assert "importing it raised RuntimeError: broken at import. Mend the code" in said("plan broken.py:f BASE")
+    assert "it raised ValueError: this went wrong. Fix the function there" in message
+    assert "it raised KeyError. Fix" in said("plan own.py:says_nothing BASE")
+    assert "importing it raised RuntimeError: broken at import. Fix the code" in said("plan broken.py:f BASE")
 
 
 def test_a_group_without_a_command_names_its_commands(said):

@@ -105,7 +105,7 @@ def test_a_disk_that_fails(saved, monkeypatch):
         raise OSError("the disk is on fire")
 
     monkeypatch.setattr(folder_module, "_read_text", failing)
-    error = refused(saved, "could not read the model in .*model: the disk is on fire. Mend the cause")
+    error = refused(saved, "could not read the model in .*model: the disk is on fire. Fix the cause")
     assert isinstance(error.__cause__, OSError)
 
 

@@ -155,7 +155,7 @@ def test_a_name_that_marks_what_is_not_finished(refuses, tmp_path):
 
 @pytest.mark.parametrize("name", ["x" * 255, "nul\0"])
 def test_names_the_disk_does_not_take(refuses, tmp_path, name):
-    refuses("could not save a model to .*(name too long|null byte).*Mend the cause", tmp_path / name)
+    refuses("could not save a model to .*(name too long|null byte).*Fix the cause", tmp_path / name)
 
 
 def test_a_parent_that_is_a_file(refuses, tmp_path):
@@ -226,7 +226,7 @@ def failing(code, after=0):
 @pytest.mark.parametrize("after", range(4))
 def test_a_full_disk_leaves_no_trace(refuses, saved, monkeypatch, after):
     monkeypatch.setattr(placing.os, "fsync", failing(errno.ENOSPC, after))
-    refuses("could not save a model to .*model: .*No space left on device. Mend the cause and save again", saved)
+    refuses("could not save a model to .*model: .*No space left on device. Fix the cause and save again", saved)
     refuses("No space left on device", saved.parent / "another")
 
 

@@ -130,5 +130,5 @@ def test_patterns_that_do_not_fit_are_refused():
         dataclasses.replace(network, pattern=Ring().at(6))
     blind = np.ones((5, 5), dtype=bool)
     blind[3] = False
-    with pytest.raises(NetworkError, match="token 3 has none"):
+    with pytest.raises(NetworkError, match="token 3 attends to none"):
         dataclasses.replace(network, pattern=from_matrix(blind))

@@ -67,7 +67,7 @@ def test_what_is_not_finite_is_reported_with_its_input(vectorised, value):
     message = str(caught.value)
     assert "'mine' must return one finite number for every entry" in message
     assert f"At the input {x[2].tolist()!r} it returned {value} at token 1, coordinate 1" in message
-    assert "Mend the function there" in message
+    assert "Fix the function there" in message
 
 
 @pytest.mark.parametrize("vectorised", [True, False])
@@ -87,7 +87,7 @@ def test_what_is_raised_is_reported_with_its_input_and_cause(vectorised):
     x[3, 0, 1] = 2.5
     with pytest.raises(TargetError) as caught:
         declared(fussy, vectorised=vectorised)(x)
-    assert f"At the input {x[3].tolist()!r} it raised KeyError: 'too large'. Mend" in str(caught.value)
+    assert f"At the input {x[3].tolist()!r} it raised KeyError: 'too large'. Fix" in str(caught.value)
     assert isinstance(caught.value.__cause__, KeyError)
 
 

@@ -32,7 +32,7 @@ class Verdict(enum.Enum):
 
 @dataclass(frozen=True, eq=False)
 class Verification:
-    """A verdict and what it is about, its reason, the bound derived, and for a refutation where it shows most."""
+    """A verdict with its claim, its reason, the derived bound and, for a refutation, the input that shows it best."""
 
     claim: Claim
     verdict: Verdict
@@ -48,18 +48,18 @@ def verify(
     progress: Progress | None = None,
     effort: Effort = ORDINARY,
 ) -> Verification:
-    """Check a certificate against a network, deriving the bound anew.
+    """Check a certificate against a network by deriving the bound again.
 
     Args:
         network: the weights.
         certificate: what is claimed of them.
         target: the function, if it is not a ready-made one.
-        progress: told (done, of) while it works.
-        effort: what the proof may cost; a claim that needs more is undecided, at once.
+        progress: called with (done, total) while it works.
+        effort: what the proof may cost; a claim that needs more is undecided at once.
 
     Returns:
-        The verdict. `PROVED` only if the bound derived from these very weights is within the tolerance and within
-        what is stated.
+        The verdict. `PROVED` only if the bound derived from these weights is within the tolerance and within the stated
+        error.
     """
     target = certificate.target.target() if target is None else target
     _check_fit(network, certificate, target)
@@ -91,7 +91,7 @@ def verify(
 
 
 def _check_meaning(certificate: Certificate, target: Target) -> None:
-    """Where intervals stand for the function, they must mean what it means, as far as samples tell."""
+    """Where the proof runs the function on intervals, samples must show that it means the same there."""
     if certificate.kind is not Evidence.UNCONDITIONAL:
         return
     try:
@@ -101,13 +101,13 @@ def _check_meaning(certificate: Certificate, target: Target) -> None:
 
 
 def _stated_tightness(certificate: Certificate) -> float:
-    """How far the builder refined: the same effort derives the same bound again."""
+    """How far the builder refined; the same value derives the same bound again."""
     stated = certificate.construction.get("tightness")
     return stated if isinstance(stated, float) and stated > 1 else TIGHTNESS
 
 
 def _check_fit(network: Network, certificate: Certificate, target: Target) -> None:
-    """Raise where the parts do not even speak of the same thing."""
+    """Raise unless network, certificate and target fit together."""
     if not network.stages:
         raise CertificateError("a network must have at least one stage to be certified; this one has none")
     if not network.is_soft:
@@ -125,7 +125,7 @@ def _check_fit(network: Network, certificate: Certificate, target: Target) -> No
     if not certificate.tolerance > 0:
         raise CertificateError(f"the tolerance must be positive; got {certificate.tolerance!r}")
     if certificate.kind is Evidence.MODULUS and target.modulus is None:
-        raise CertificateError("the certificate rests on a modulus, but none is declared for the target")
+        raise CertificateError("the certificate relies on a modulus, but none is declared for the target")
     if len(certificate.grid.lows) != target.width or not certificate.grid.inside(target.domain):
         raise CertificateError("the certificate's grid must have one row per coordinate of a token, inside the domain")
 

@@ -15,7 +15,7 @@ from anyformer.targets.target import Symmetry
 
 @dataclass(frozen=True)
 class ContextualMapReport:
-    """Whether a map is contextual; if not, two (sequence, token) places that share an id, and why they must not."""
+    """Whether a map is contextual; if not, two (sequence, token) places that share an id, and why that is a fault."""
 
     is_contextual: bool
     reason: str
@@ -67,7 +67,7 @@ def _column_names(contents: NDArray[Any]) -> list[list[int]]:
 def _fault(
     shared: Sequence[tuple[int, int]], columns: list[list[int]], symmetry: Symmetry
 ) -> ContextualMapReport | None:
-    """Why the places that share an id must not."""
+    """Why two places must not share an id."""
     first_row, first_token = shared[0]
     for row, token in shared[1:]:
         witness = ((first_row, first_token), (row, token))

@@ -34,7 +34,7 @@ def report(error: BaseException, as_json: bool) -> int:
 
 
 def _line_feeds(error: BaseException) -> str:
-    """Only these have lines of their own; elsewhere a line feed is part of somebody's name, and could forge a line."""
+    """Only these messages have several lines; elsewhere a line feed comes from a user's text and could fake a line."""
     return "\n" if isinstance(error, PlanError | ClickUsageError) else ""
 
 
@@ -53,7 +53,7 @@ def _message(error: BaseException) -> str:
     if isinstance(error, OverflowError | MemoryError):
         reason = error.args[-1] if error.args else "out of memory"
         return (
-            f"what is asked for must fit into float64 and into memory; it does not: {words_of(str(reason))}. "
+            f"the request must fit into float64 and into memory; it does not: {words_of(str(reason))}. "
             "Ask for fewer tokens, a smaller width, or an error that is neither tiny nor huge."
         )
     return str(error)

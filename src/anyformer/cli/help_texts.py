@@ -1,4 +1,4 @@
-"""Help in words that a user can type: a flag takes nothing after it, and what can be repeated takes one text a time."""
+"""Help that shows what a user can type: no value after a flag, and one text for an option that may be repeated."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,7 @@ import typer
 
 
 def with_plain_help(app: typer.Typer) -> Any:
-    """The command of an app; Typer by itself may show <bool> beside flags, and <list[str]> where one may repeat."""
+    """The command of an app; Typer alone may show <bool> beside flags and <list[str]> beside repeated options."""
     command: Any = typer.main.get_command(app)
     for one in _commands(command):
         for option in (*one.params, one.get_help_option(typer.Context(one))):
@@ -23,7 +23,7 @@ def _commands(command: Any) -> Iterator[Any]:
 
 
 def _value(option: Any) -> str | None:
-    """What stands for the value of an option; nothing for a flag, and what Typer thinks best for others."""
+    """The placeholder for the value of an option: none for a flag, Typer's own for most others."""
     if getattr(option, "is_flag", False):
         return ""
     return "TEXT" if getattr(option, "multiple", False) else None

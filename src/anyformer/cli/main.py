@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _can_be_written() -> bool:
-    """Whether stdout takes what is left for it; not if it is a file on a full disk."""
+    """Whether the remaining output can be written to stdout; not if it is a file on a full disk."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -87,7 +87,7 @@ def _can_be_written() -> bool:
 
 
 def _stop_writing(code: int = CHECK_FAILED) -> int:
-    """Nobody reads on, as with `| head`: no message, and nothing for the interpreter to flush when it ends."""
+    """The reader has closed the pipe, as `| head` does: print nothing more, and leave nothing to flush at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code
 

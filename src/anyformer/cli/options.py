@@ -37,7 +37,7 @@ OWN = "Own functions only."
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What was said on the command line, as it was said."""
+    """The options as they were typed on the command line."""
 
     target: Annotated[
         str,
@@ -103,7 +103,7 @@ class Options:
 
 
 def takes_options(verb: Callable[..., None]) -> Callable[..., None]:
-    """Let a verb that takes `options` be called with the fields of Options instead, next to its own."""
+    """Let a verb that takes `options` be called with the fields of Options instead, beside its own parameters."""
     shared = inspect.signature(Options).parameters
     own = {name: one for name, one in inspect.signature(verb).parameters.items() if name != "options"}
 
@@ -173,7 +173,7 @@ def _ready_made(options: Options) -> Target:
     given = [name for name, value in _own_options(options).items() if value]
     if given and options.target in CATALOGUE:
         raise UsageError(
-            f"{', '.join(given)} must come with one's own function; {options.target!r} is ready-made and states "
+            f"{', '.join(given)} must come with your own function; {options.target!r} is ready-made and states "
             f"its own domain and modulus. Leave {'it' if len(given) == 1 else 'them'} out."
         )
     return ready_made(options.target, options.tokens, options.width, **_parameters(options))

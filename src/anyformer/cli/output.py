@@ -1,4 +1,4 @@
-"""Where results go: text or one JSON object on stdout, progress on stderr, other people's prints out of the way."""
+"""Results go to stdout, as text or as one JSON object; progress and what a user's function prints go to stderr."""
 
 import contextlib
 import json
@@ -39,7 +39,7 @@ def emit_text(view: "RenderableType") -> None:
     """Print text or tables."""
     from anyformer.reports.terminal import console
 
-    console().print(view, crop=False)  # a word that is too wide goes on, rather than being cut
+    console().print(view, crop=False)  # a word that is too wide is not cut
 
 
 def _finite(value: Any) -> Any:

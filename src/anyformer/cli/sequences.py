@@ -39,7 +39,7 @@ def check_suffix(path: Path, what: str) -> str:
 
 
 def check_output(path: Path) -> None:
-    """Find out before the work whether its results can be written."""
+    """Check before the work starts whether its results can be written."""
     check_suffix(path, "--output")
     if not path.parent.is_dir():
         raise UsageError(

@@ -1,4 +1,4 @@
-"""A training run as it is watched: a bar on a terminal, and one voice for many processes."""
+"""Watching a training run: a progress bar on a terminal, and one process that reports for all."""
 
 import contextlib
 import importlib
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from anyformer.training import Schedule
 
 SMOOTH = 0.9
-"""How much of the loss that is shown is that of steps before."""
+"""The share of earlier steps in the loss that is shown (an exponential average)."""
 
 
 @contextlib.contextmanager
 def a_run() -> Iterator[None]:
-    """While a verb trains: what is missing or interrupted is said, and of several processes the first one speaks.
+    """Run a verb that trains: report missing packages and interruptions, and let only the first process print.
 
     Raises:
         MissingPackageError: if what training needs is not installed.
@@ -30,7 +30,7 @@ def a_run() -> Iterator[None]:
         with contextlib.nullcontext() if speaks() else _silence():
             yield
     except KeyboardInterrupt:
-        raise Interrupted("interrupted; the same command goes on from the last checkpoint") from None
+        raise Interrupted("interrupted; the same command resumes from the last checkpoint") from None
 
 
 @contextlib.contextmanager
@@ -43,7 +43,7 @@ def _silence() -> Iterator[None]:
 def training_bar(
     title: str, schedule: "Schedule", tokens: int | None = None
 ) -> Iterator[Callable[[Mapping[str, Any]], None] | None]:
-    """Steps, loss, speed and time left, on stderr if that is a terminal and this process speaks."""
+    """Steps, loss, speed and time left, on stderr if that is a terminal and this process reports."""
     from anyformer.reports.terminal import console
 
     stderr = console(sys.stderr)
@@ -61,7 +61,7 @@ def training_bar(
         seen = _Seen(schedule.batch, tokens)
 
         def watch(row: Mapping[str, Any]) -> None:
-            if seen.is_new:  # a run that goes on did not do its first steps just now
+            if seen.is_new:  # a resumed run did not do its first steps just now
                 bar.reset(task, completed=row["step"])
             bar.update(task, completed=row["step"], seen=seen.after(row))
 
@@ -69,7 +69,7 @@ def training_bar(
 
 
 class _Seen:
-    """What is worth a look besides the number of steps."""
+    """The loss and the speed, shown beside the number of steps."""
 
     def __init__(self, batch: int, tokens: int | None) -> None:
         self._unit, self._a_step = ("sequences", batch) if tokens is None else ("tokens", batch * tokens)
@@ -79,7 +79,7 @@ class _Seen:
 
     @property
     def is_new(self) -> bool:
-        """Whether nothing has been seen."""
+        """Whether no loss has come in yet."""
         return self._loss is None
 
     def after(self, row: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Who does the work: `--workers` and `--dask`, the same for every verb that plans, builds or proves."""
+"""Which processes do the work: `--workers` and `--dask`, the same for every verb that plans, builds or proves."""
 
 import contextlib
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ Dask = Annotated[
 
 @contextlib.contextmanager
 def workforce(workers: int | None, dask: str | None) -> Iterator[None]:
-    """Spread whatever is done inside. The results do not depend on it."""
+    """Spread the work done inside this block. The results do not depend on it."""
     from anyformer.runtime.run import threads_available
     from anyformer.workers import Processes, dask_cluster, spread
 

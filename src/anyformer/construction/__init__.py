@@ -1,4 +1,4 @@
-"""Building it: a request, a plan by some method, and the networks it stands for."""
+"""Building it: a request, a plan by some method, and the networks made from the plan."""
 
 from anyformer.construction.assemble import Construction, build
 from anyformer.construction.methods import (

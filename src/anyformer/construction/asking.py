@@ -1,4 +1,4 @@
-"""Requests in the words that users have for them: names and functions for values."""
+"""Requests as users write them: names and functions instead of values."""
 
 import reprlib
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def request_for(
     pattern: Pattern | str | None,
     **others: Any,
 ) -> Request:
-    """The request that a target, a name or a function, names of methods and patterns stand for."""
+    """The request for a target, a name or a function, with methods and patterns as values or by name."""
     return Request(
         target=target_for(target, tokens, width),
         tolerance=tolerance,
@@ -36,7 +36,7 @@ def request_for(
 
 
 def target_for(target: Target | str | Callable[..., Any], tokens: int | None, width: int | None) -> Target:
-    """A target as it is; a ready-made one by its name, or a function of one's own, with tokens and width."""
+    """A target as it is; or from the name of a ready-made one or from a function, with tokens and width."""
     if isinstance(target, Target):
         if tokens is not None or width is not None:
             raise TargetError(

@@ -3,7 +3,7 @@
 import math
 
 FLOAT_BITS = 53
-"""Of a float64's mantissa: whole numbers of so many bits are exact."""
+"""The bits of a float64's mantissa: whole numbers with so many bits are exact."""
 
 
 def power_of_two_above(x: float) -> float:

@@ -1,4 +1,4 @@
-"""From a request to a plan: by the method asked for, or by the one that comes out smallest."""
+"""From a request to a plan: with the requested method, or with the one that needs the fewest layers."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ def plan(request: Request) -> Plan:
 
 
 def plans(request: Request) -> list[Plan]:
-    """The plans of all methods asked for that fit, the one with the fewest layers first; a refusal if there is none."""
+    """The plans of all requested methods that fit, the one with the fewest layers first; a refusal if none fits."""
     check_target(request.target)
     found, refused = [], []
     for method in methods_for(request):
@@ -30,7 +30,7 @@ def plans(request: Request) -> list[Plan]:
 
 
 def methods_for(request: Request) -> list[Method]:
-    """The method asked for; else the sparse ones with a pattern, the dense ones without."""
+    """The requested method; otherwise all sparse methods with a pattern, all dense methods without."""
     if request.method is not None:
         assert isinstance(request.method, Method)
         return [request.method]
@@ -38,7 +38,7 @@ def methods_for(request: Request) -> list[Method]:
 
 
 def _with_request(error: PlanError, request: Request) -> PlanError:
-    """Say what was asked, and which other methods would do."""
+    """Add the request, and which other methods would fit."""
     refusal = error.refusal
     if not isinstance(refusal, Refusal):
         return error

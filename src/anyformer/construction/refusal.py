@@ -1,4 +1,4 @@
-"""Why something cannot be built, as data: what it needs, what is allowed, and what would fit. Text is made from it."""
+"""Why something cannot be built, as data: what it needs, what is allowed, what would fit. Messages are made from it."""
 
 import enum
 import math
@@ -9,7 +9,7 @@ from anyformer.errors import PlanError
 
 
 class Resource(enum.Enum):
-    """What there is not enough of."""
+    """A resource that a request may exceed."""
 
     LAYERS = "layers"
     ID_BITS = "bits of an id"
@@ -29,7 +29,7 @@ class Shortage:
     needed: float = math.nan
     allowed: float = math.nan
     detail: str = ""
-    """What numbers cannot say."""
+    """The reason in words, where numbers are not enough."""
 
     def __str__(self) -> str:
         """In words.
@@ -65,13 +65,13 @@ class Shortage:
 
 @dataclass(frozen=True)
 class Fit:
-    """What would fit instead, each by itself and everything else as asked; None or empty where nothing is known to."""
+    """What would fit instead: each change alone, everything else as requested; None or empty if nothing is known."""
 
     tolerance: float | None = None
     tokens: int | None = None
     methods: tuple[str, ...] = ()
     repair: str = ""
-    """How to mend a sparsity pattern."""
+    """How to repair a sparsity pattern."""
 
     def lines(self) -> list[str]:
         """In words, one way a line."""
@@ -100,7 +100,7 @@ class Refusal:
     fit: Fit = field(default_factory=Fit)
     request: Request | None = None
     cells_per_axis: tuple[int, ...] | None = None
-    """The grid that the tolerance needs, at least."""
+    """The smallest grid that the tolerance needs."""
 
     @property
     def reason(self) -> str:
@@ -128,11 +128,11 @@ class Refusal:
         )
 
     def error(self) -> PlanError:
-        """To be raised."""
+        """The exception for this refusal."""
         return PlanError(str(self), self)
 
     def but(self, fit: Fit) -> "Refusal":
-        """The same, with what would fit."""
+        """The same refusal with another `fit`."""
         return replace(self, fit=fit)
 
 
@@ -141,7 +141,7 @@ def _count(number: float) -> str:
 
 
 def rounded_up(x: float) -> float:
-    """The next number of three digits, so that what is printed is enough.
+    """The next larger number with three digits, so that the printed number is large enough.
 
     >>> rounded_up(0.29301)
     0.294

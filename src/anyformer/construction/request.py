@@ -26,11 +26,11 @@ LEAST_HIDDEN = 4
 
 @runtime_checkable
 class AnyMethod(Protocol):
-    """What a request has to know of a method: its name, and whether it is one for sparse networks."""
+    """What a request needs to know about a method: its name, and whether it builds sparse networks."""
 
     @property
     def name(self) -> str:
-        """As on the command line."""
+        """The name on the command line."""
         ...
 
     @property
@@ -41,7 +41,7 @@ class AnyMethod(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """A target, the error it may have, and what may be used to get there.
+    """A target, the allowed error, and the choices and limits for building it.
 
     >>> from anyformer import targets
     >>> Request(target=targets.softmax(tokens=3), tolerance=0.1).evidence
@@ -54,13 +54,13 @@ class Request:
     """The ε of d_p(f, g) <= ε."""
     p: float = 2.0
     method: AnyMethod | None = None
-    """None for the one that comes out smallest."""
+    """None takes the method with the fewest layers."""
     pattern: Pattern | None = None
-    """Which tokens may attend to which; every token to every token without one."""
+    """Which tokens may attend to which; without a pattern, every token attends to every token."""
     probability_map: ProbabilityMap = field(default_factory=Softmax)
     hidden_size: int = LEAST_HIDDEN
     tightness: float = TIGHTNESS
-    """How close the proof is to come to the truth, as a factor above 1."""
+    """How close the proved bound should come to the true error, as a factor above 1."""
     max_layers: int = MAX_LAYERS
     effort: Effort = field(default_factory=Effort)
     """What the proof may cost."""
@@ -78,7 +78,7 @@ class Request:
         _check_support(self.target)
 
     def but(self, **changes: Any) -> "Request":
-        """The same request with some fields changed; what is known of the target is kept."""
+        """The same request with some fields changed; facts about the target are kept."""
         changed = replace(self, **changes)
         if changed.target is self.target:
             changed.__dict__.update({name: fact for name, fact in self.__dict__.items() if name in _FACTS})
@@ -86,7 +86,7 @@ class Request:
 
     @cached_property
     def evidence(self) -> Evidence:
-        """What a proof will rest on."""
+        """What a proof will rely on."""
         return evidence_for(self.target)
 
     @cached_property
@@ -96,12 +96,12 @@ class Request:
 
     @property
     def has_positions(self) -> bool:
-        """Whether the network is to tell tokens apart by their places."""
+        """Whether the network tells tokens apart by their positions."""
         return self.target.symmetry is Symmetry.NONE
 
     @property
     def visits(self) -> Visits:
-        """How a proof will visit cells whose tokens are only in another order."""
+        """How a proof will visit cells that differ only in the order of their tokens."""
         if self.has_positions:
             return Visits.EVERY_ORDER
         return Visits.ONCE if self.evidence is Evidence.MODULUS else Visits.TARGET_IN_EVERY_ORDER

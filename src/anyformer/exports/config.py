@@ -1,4 +1,4 @@
-"""config.json: the sizes of a network and the names of its stages; from them follows every tensor's shape."""
+"""config.json: the sizes of a network and the names of its stages; every tensor's shape follows from them."""
 
 import dataclasses
 import math
@@ -87,7 +87,7 @@ class Config:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON object; what every Transformer has is left unsaid."""
+        """A JSON object; fields that have their usual value are left out."""
         plain = {
             field.name: getattr(self, field.name)
             for field in dataclasses.fields(self)
@@ -156,7 +156,7 @@ def config_from_json(text: str, path: Path) -> Config:
 
 
 def has_our_format(text: str) -> bool:
-    """Whether this is the config of a model of ours, sound or not: nobody else writes this format."""
+    """Whether this is the config of one of our models, valid or not: only this package writes the format."""
     try:
         data = strict_json.loads(text)
     except ValueError:
@@ -205,7 +205,7 @@ class _Fields:
             raise self.fault("format", f"{FORMAT!r}, the one this version reads")
 
     def check_names(self, known: tuple[str, ...]) -> None:
-        # What is not understood may change what the network means, so it is not passed over.
+        # An unknown field may change what the network means, so it is not ignored.
         for name in self.data:
             if name not in known:
                 raise ModelFileError(

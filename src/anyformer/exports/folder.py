@@ -26,8 +26,8 @@ def save_folder(folder: Path, network: Network, certificate: Certificate, overwr
 
     Args:
         folder: where; it must not exist, be empty, or (with overwrite) be a model folder. Missing parents are made.
-        network: what to save; what cannot be loaded again is not saved.
-        certificate: what is claimed of it. Whether it is true is for the checker.
+        network: what to save; a network that could not be loaded again is refused.
+        certificate: what is claimed about it; only the checker decides whether it is true.
         overwrite: replace the model that is there.
 
     Returns:
@@ -39,7 +39,7 @@ def save_folder(folder: Path, network: Network, certificate: Certificate, overwr
         place(target, _contents(network, certificate), overwrite)
     except (OSError, ValueError, SafetensorError) as error:
         raise ModelFileError(
-            f"could not save a model to {folder}: {words_of(error)}. Mend the cause and save again."
+            f"could not save a model to {folder}: {words_of(error)}. Fix the cause and save again."
         ) from error
     return folder
 
@@ -51,7 +51,7 @@ def load_folder(folder: Path) -> tuple[Network, Certificate]:
         folder: what `save_folder` wrote.
 
     Returns:
-        The network and its certificate, which is read and not believed: the checker proves it anew.
+        The network and its certificate, which is read but not trusted: the checker proves it again.
     """
     try:
         for _ in range(ATTEMPTS):
@@ -66,7 +66,7 @@ def load_folder(folder: Path) -> tuple[Network, Certificate]:
                     return model
     except OSError as error:
         raise ModelFileError(
-            f"could not read the model in {folder}: {words_of(error)}. Mend the cause and load again."
+            f"could not read the model in {folder}: {words_of(error)}. Fix the cause and load again."
         ) from error
     raise ModelFileError(f"{folder} must stay the same while it is read; it is being replaced. Load it again later.")
 
@@ -80,7 +80,7 @@ def _contents(network: Network, certificate: Certificate) -> dict[str, bytes]:
     config = Config.of(network)
     _check_agreement("the certificate", certificate, config)
     described = _json_bytes(CONFIG, config.to_json())
-    # Held to the reader's rules, so that what is saved can be loaded.
+    # Checked by the reader's rules, so that a saved model can be loaded.
     config_from_json(described.decode(), Path(CONFIG))
     contents = {
         TENSORS: tensor_bytes(network),
@@ -111,7 +111,7 @@ def _json_bytes(name: str, data: Mapping[str, Any]) -> bytes:
 
 
 def _absolute(folder: Path) -> Path:
-    """With the parents resolved and a name of its own, but a link in place of the folder left to be seen."""
+    """The absolute path with its parents resolved; if the folder itself is a link, that stays visible."""
     return folder.resolve() if folder.name in ("", "..") else folder.parent.resolve() / folder.name
 
 
@@ -180,7 +180,7 @@ def _read_certificate(path: Path) -> Certificate:
     text = _read_text(path)
     try:
         return certificate_from_json(text)
-    # The file may come from anybody: whatever it provokes in its reader is a fault of the file.
+    # The file may come from anywhere: every error that it causes in the reader is a fault of the file.
     except Exception as error:
         raise ModelFileError(f"{path}: {error}") from error
 

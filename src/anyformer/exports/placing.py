@@ -5,8 +5,8 @@ moment leaves the old model or the new one, and perhaps a sibling whose name say
 removes it. Where names cannot be exchanged in one step, the old model may be that sibling, whole.
 Nothing is ever removed from a folder that holds anything but a model's files.
 
-It does more than `atomic_folder`: several processes may save to one folder at once, so each writes in a sibling of its
-own and holds it; and the folder is one that a user named, so what is not a model's is neither replaced nor removed.
+This does more than `atomic_folder`. Several processes may save to one folder at once, so each writes to its own sibling
+and holds it. And the user chose the folder, so files that are not a model's are neither replaced nor removed.
 """
 
 import os
@@ -26,7 +26,8 @@ def place(folder: Path, files: Mapping[str, bytes], overwrite: bool) -> None:
     """Make `folder` hold exactly these files, written in this order."""
     _check_place(folder, overwrite)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    # Room for the new one; but a finished leftover may be all there is of a model until the new one is in place.
+    # Make room for the new model; but a finished leftover may be the only copy of a model until the new one is in
+    # place.
     _remove_leftovers(folder, finished=False)
     with ExitStack() as stack:
         partial = _new_partial(folder, stack)
@@ -37,14 +38,14 @@ def place(folder: Path, files: Mapping[str, bytes], overwrite: bool) -> None:
 
 
 def leftovers(folder: Path) -> list[Path]:
-    """What saves to this folder have left beside it, or are still writing."""
+    """Sibling folders that earlier saves left, or that other saves are still writing."""
     start = _partial_prefix(folder)
     named = [path for path in folder.parent.iterdir() if path.name.startswith(start)]
     return sorted(path for path in named if path.is_dir() and not path.is_symlink())
 
 
 def _check_place(folder: Path, overwrite: bool) -> bool:
-    """Whether a model of ours is there to be replaced; whatever else is in the way is refused."""
+    """Whether one of our models is there to be replaced; anything else is refused."""
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         kind = "a symbolic link" if folder.is_symlink() else "a file"
         raise ModelFileError(f"{folder} must be a folder or not exist; it is {kind}. Choose another place.")
@@ -96,9 +97,9 @@ def _write(directory: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _move_in(partial: Path, folder: Path, overwrite: bool) -> None:
-    """Rename; what `folder` was before, if anything, has a partial folder's name afterwards."""
+    """Rename the new folder to `folder`; an old `folder` has the name of a partial folder afterwards."""
     if not _check_place(folder, overwrite):
-        # Takes the place of nothing or an empty folder only: should somebody else put a model there now, this fails.
+        # Replaces only nothing or an empty folder: this fails if another process has put a model there meanwhile.
         os.rename(partial, folder)
     elif not exchange(partial, folder):
         _swap_in_steps(partial, folder)
@@ -106,7 +107,7 @@ def _move_in(partial: Path, folder: Path, overwrite: bool) -> None:
 
 def _swap_in_steps(partial: Path, folder: Path) -> None:
     aside = _sibling(folder)
-    # Held, lest another save take it for a leftover while it may still have to go back.
+    # Held, so that another save does not remove it as a leftover while it may still be moved back.
     with held(folder, wait=False):
         os.rename(folder, aside)
         try:

@@ -1,4 +1,4 @@
-"""Functions on sequences, written in plain NumPy, run on intervals: their range on boxes without a declared modulus."""
+"""Functions on sequences, written in plain NumPy, run on intervals: this bounds their range on boxes."""
 
 from anyformer.intervals.arrays import IntervalArray
 from anyformer.intervals.boxes import enclose, enclose_each

@@ -30,7 +30,7 @@ Followed = TypeVar("Followed", bound=Callable[..., Any])
 
 
 def _recorded(method: Followed) -> Followed:
-    """Record whatever goes wrong, NumPy's own errors too: on arrays it might go well, and the function may catch it."""
+    """Record every error, NumPy's own too: the call might succeed on arrays, and the function may catch the error."""
 
     @wraps(method)
     def followed(*args: Any, **kwargs: Any) -> Any:
@@ -44,15 +44,15 @@ def _recorded(method: Followed) -> Followed:
 
 
 class _Dispatched(NDArrayOperatorsMixin, ArrayMethods):
-    """NumPy asks these two methods what its functions do to the object."""
+    """NumPy calls these two methods to find out what its functions do to the object."""
 
     __slots__ = ()
-    __hash__ = ArrayMethods.__hash__  # the mixin takes it away
+    __hash__ = ArrayMethods.__hash__  # the mixin removes it
 
     @_recorded
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         _refuse_errstate()
-        # Ends may overflow or be infinite; the rules know what to make of it.
+        # Ends may overflow or be infinite; the rules handle that.
         with np.errstate(all="ignore"):
             result = call_ufunc(ufunc, method, inputs, kwargs)
         return tuple(map(seen, result)) if isinstance(result, tuple) else seen(result)
@@ -121,7 +121,7 @@ class IntervalArray(_Dispatched):
 
     @property
     def why_unknown(self) -> str | None:
-        """The first box of which nothing is known, and the step that has no value there; None if there is none."""
+        """The first box about which nothing is known, and the step without a value there; None if there is none."""
         self._hide_from_functions("why_unknown")
         return self._why_unknown
 
@@ -187,7 +187,7 @@ class IntervalArray(_Dispatched):
     def astype(
         self, dtype: Any, order: str = "C", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Self:
-        """A copy, for float64, or the array itself if told so; other types would round the members."""
+        """For float64, a copy, or the array itself with copy=False; other types would round the members."""
         refuse_order("astype", order)
         if np.dtype(dtype) != np.float64:
             raise IntervalError(f"Intervals are of float64 and stay so; got astype({np.dtype(dtype)}).")
@@ -267,7 +267,7 @@ def _with_memory_of(result: Any, given: list[Held]) -> Any:
         return result
     shared = {array._memory for array in given if np.may_share_memory(result.low, array._ends.low)}
     memory = next(iter(shared), None)
-    # Arrays that may share memory in NumPy may do so here: which of them this is a view of cannot be told.
+    # These arrays may share memory, here as in NumPy, so it is unknown which of them this is a view of.
     return seen(result, memory.perhaps_shared() if memory and len(shared) > 1 else memory)
 
 
@@ -283,7 +283,7 @@ def _held(value: Any) -> Iterator[Held]:
 
 
 def _refuse_errstate() -> None:
-    """Raise if NumPy was told to raise or warn on overflow: for members it would, for ends it would not."""
+    """Raise if NumPy is set to raise or warn on overflow: it would do so for members, but not for the ends."""
     if current() is not None and any(mode != "ignore" for mode in np.geterr().values()):
         raise IntervalError(f"np.errstate must stay at 'ignore' in a function on intervals; got {np.geterr()}.")
 

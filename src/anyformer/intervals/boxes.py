@@ -1,12 +1,12 @@
-"""Running somebody else's function on boxes: in pieces that fit the cache, and with the box at fault in every error.
+"""Running a user's function on boxes: in pieces that fit the cache, and with the faulty box in every error.
 
 Why an enclosure holds. Let x be a member of a box, and run the function on x by NumPy and on the box by intervals, side
 by side. As long as the function takes the same steps, every array of the first run lies between the ends of its
-counterpart in the second one: each rule shows this for its step, views are views in both (`memory`), and what shows
-that a counterpart is none (`methods`) or makes the two runs differ (an undecided `if`) is refused. A refusal counts
-even if the function catches it. A step may have no value for x only if the box is recorded as suspect (`runs`); then
-nothing is said of that box. So all that is left to trust is that the function depends on its argument alone, treats
-every element of the batch by itself, and does not look behind NumPy's interface, as type(x) and id(x) do.
+counterpart in the second one: each rule shows this for its step, views are views in both (`memory`), and anything that
+reveals an interval (`methods`) or makes the two runs differ (an undecided `if`) is refused. A refusal counts even if
+the function catches it. A step may have no value for x only if the box is recorded as suspect (`runs`); then nothing is
+said of that box. So only this is left to trust: the function depends on its argument alone, treats every element of the
+batch separately, and does not look behind NumPy's interface, as type(x) and id(x) do.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +22,8 @@ from anyformer.intervals.runs import Run, running
 
 # Rules make several passes over their arguments: arrays of this many entries are still in the cache at the next one.
 ENTRIES_AT_ONCE = 2**15
-# Boxes of a piece that are not settled by then count as unknown. One suspect takes 2·log₂ of the boxes at most.
+# Boxes of a piece that are not settled after so many runs count as unknown. One suspect takes 2·log₂ of the boxes at
+# most.
 MOST_RUNS = 256
 
 
@@ -94,14 +95,14 @@ def _nothing(shape: tuple[int, ...]) -> Ends:
 
 
 def _shown(results: Ends, reasons: Sequence[str | None]) -> IntervalArray:
-    # It belongs to no run, not even if a function calls `enclose` itself.
+    # The result belongs to no run, even if a function calls `enclose` itself.
     with running(None):
         enclosed: IntervalArray = seen(results, why_unknown=next(filter(None, reasons), None))
     return enclosed
 
 
 def _enclosed(function: Callable[[Any], Any], boxes: Ends) -> tuple[Ends, str | None]:
-    """What is known on the boxes of one piece, and why nothing is on the first that it is not."""
+    """The enclosure on the boxes of one piece, and for the first unknown box the reason."""
     run, values = _followed(function, boxes)
     return (values, None) if values is not None else _told_apart(function, boxes, run)
 
@@ -153,13 +154,13 @@ def _run(function: Callable[[Any], Any], boxes: Ends, batch: int | None) -> tupl
 
 def _call(function: Callable[[Any], Any], x: Any, run: Run) -> Ends:
     try:
-        # What overflows in plain arithmetic shows in the result; a warning would say it twice.
+        # Overflow in plain arithmetic shows in the result; a warning would only repeat this.
         with np.errstate(all="ignore"):
             values = ends_of(function(x))
     except IntervalError as error:
         raise _Fault(str(error)) from error
     except Exception as error:
-        # The function may have caught what is recorded, and failed for that reason.
+        # The function may have caught a recorded error, and failed because of it.
         first = run.faults[0] if run.faults else error
         raise _fault(first) from error
     if run.faults:
@@ -179,7 +180,7 @@ def _fault(error: Exception) -> _Fault:
 
 
 def _blame(function: Callable[[Any], Any], boxes: Ends, fault: _Fault) -> IntervalError:
-    """Halve the boxes, keeping the first half that fails, until the first box that does it alone is left."""
+    """Halve the boxes, keeping the first half that fails, until one box is left that fails alone."""
     while len(boxes.low) > 1:
         middle = len(boxes.low) // 2
         for half in (slice(None, middle), slice(middle, None)):

@@ -1,7 +1,8 @@
 """Which function of NumPy or SciPy the user called, when it makes a plain array of an interval deep inside.
 
-Such functions do not ask an array what they mean on it, as NumPy's own mostly do; so they cannot be followed. The error
-names what the user wrote, `scipy.special.softmax`, not the np.asarray in it. Looking at frames serves this text alone.
+Most of NumPy's own functions let an array define what they do to it. These functions do not, so they cannot be
+followed. The error names what the user wrote, `scipy.special.softmax`, not the np.asarray inside. The call stack is
+inspected only for this message.
 """
 
 import inspect
@@ -24,7 +25,7 @@ _OTHERWISE = "Write its formula with NumPy's functions."
 
 
 def refused_call() -> str | None:
-    """Why the library function that is being called takes no intervals; None if the user asked for a plain array."""
+    """Why the called library function takes no intervals; None if the user's own code asked for a plain array."""
     name = _library_call(inspect.currentframe())
     if name is None:
         return None

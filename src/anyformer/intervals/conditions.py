@@ -5,7 +5,7 @@ agree it is decided. On what is undecided a choice takes the hull of both branch
 
 Conditions are a type of their own. NumPy's booleans become int64 in a sum and beside an integer, float16 in np.exp,
 int8 elsewhere; intervals know float64 alone. So a condition is a number only beside float64, where NumPy makes 0.0 and
-1.0 of it as well, or when `astype(float)` says so. `refuse_other_types` refuses whatever NumPy computes in other types.
+1.0 of it as well, or after `astype(float)`. `refuse_other_types` refuses everything that NumPy computes in other types.
 """
 
 from collections.abc import Callable, Sequence
@@ -92,7 +92,7 @@ def _as_numpy_sees_it(operand: Any) -> Any:
 
 
 def refuse_conditions(name: str, operands: Sequence[Any]) -> None:
-    """Raise for functions that NumPy may compute in other types than float64 if an operand is made of booleans."""
+    """Raise if an operand has booleans: NumPy may then compute the function in another type than float64."""
     if any(map(is_condition, operands)):
         raise IntervalError(f"{name} of conditions is not supported on intervals. {AS_NUMBERS}")
 

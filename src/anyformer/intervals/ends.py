@@ -1,6 +1,6 @@
 """The data of an interval array: two plain arrays, entry by entry the least and the greatest member.
 
-All arithmetic of this folder works on `Ends`. What functions get to see is `Held`: ends behind the looks of an array.
+All arithmetic of this folder works on `Ends`. Functions see `Held`: ends that look like an array.
 Ends of booleans say what holds for every member (low) and what holds for some (high).
 """
 
@@ -43,7 +43,7 @@ class Held:
     _why_unknown: str | None
 
     def _hold(self, ends: Ends, memory: Memory, is_number: bool, why_unknown: str | None = None) -> None:
-        # Functions may not set attributes of an array, so that these are set past its own __setattr__.
+        # Functions may not set attributes of an array, so these are set without its own __setattr__.
         _ENDS(self, ends)
         _MEMORY(self, memory)
         _IS_NUMBER(self, is_number)
@@ -57,8 +57,8 @@ _ENDS, _IS_NUMBER, _MEMORY, _RUN, _WHY_UNKNOWN = (Held.__dict__[name].__set__ fo
 def opened(held: Held) -> Ends:
     """The ends of an array that a function uses.
 
-    Raises IntervalError for memory of which nobody knows whether it was written to, and for an array that is used
-    outside of the run it was made in: what goes wrong there would not be recorded.
+    Raises IntervalError if it is unknown whether the memory was written to, and for an array that is used outside the
+    run it was made in: errors would not be recorded there.
     """
     if held._memory.is_uncertain:
         raise IntervalError(UNCERTAIN)
@@ -122,7 +122,7 @@ def ends_of(value: Any) -> Ends:
 
 
 def _refuse_other_arrays(value: Any) -> None:
-    """Masked arrays, matrices and the arrays of other libraries have their own idea of every operation."""
+    """Refuse masked arrays, matrices and arrays of other libraries: they define operations differently."""
     if type(value) is not np.ndarray and hasattr(value, "__array_ufunc__") and not isinstance(value, np.generic):
         raise IntervalError(f"Intervals mix with plain arrays only; got {type(value).__name__}. Use np.asarray on it.")
 

@@ -6,7 +6,7 @@ from anyformer.intervals.runs import record
 ADVICE = "Rewrite it with functions that intervals support, or declare a modulus instead (lipschitz=… / --lipschitz)."
 
 
-# What may be said explicitly, since it is so anyway.
+# Keyword values that are allowed because they are the defaults anyway.
 _USUAL = {"where": True, "overwrite_input": False, "subok": True, "keepdims": False}
 
 

@@ -1,13 +1,13 @@
-"""Which arrays share memory: what NumPy says of it, without relying on how our arrays lie in memory.
+"""Which arrays share memory: NumPy's rules, without relying on how our arrays lie in memory.
 
 NumPy decides by the function alone whether its result is a view (basic indexing, transpose, split, flip, …) or a copy
 (take, roll, concatenate, indexing by arrays, …), with two exceptions: `reshape` and `ravel` give a view where the
 layout of the array permits it. The ends of an interval array lie in memory otherwise than the array that they stand
-for, so that the same function, applied to the ends, gives the right relation everywhere but for those two.
+for. The same function, applied to the ends, gives the right relation for all functions except those two.
 
-Their result gets a `Memory` of its own that is *kin* to that of the argument: in NumPy the two may be the same. Once
-one of them is written to, nobody knows whether the other one changed too. It is marked uncertain then, and using it
-is an error. Whoever writes still knows what he has: his own memory was written to in every case.
+Their result gets its own `Memory`, which is *kin* to that of the argument: in NumPy the two may be the same memory.
+Once one of them is written to, it is unknown whether the other one changed too. The other is then marked uncertain, and
+using it is an error. The array that was written to stays certain: its own memory changed in every case.
 """
 
 from weakref import WeakSet
@@ -36,6 +36,6 @@ class Memory:
         return Memory(self._kin)
 
     def write(self) -> None:
-        """Tell the kin that this memory is written to."""
+        """Mark the kin as uncertain, because this memory is written to."""
         for other in self._kin or ():
             other.is_uncertain |= other is not self

@@ -1,8 +1,8 @@
 """The attributes and methods of arrays that NumPy users reach for, each standing for a NumPy function.
 
 Functions see an array: `isinstance(x, np.ndarray)` holds, or `isinstance(s, np.float64)` for what NumPy gives as a
-number. What an array has and intervals have not is refused, and what it has not is missing here too, with Python's own
-AttributeError. So a function that asks what it was given takes the path that it takes on arrays, or gets no enclosure.
+number. Attributes that arrays have and intervals lack are refused; attributes that arrays lack give Python's own
+AttributeError. So a function that inspects its argument takes the same path as on arrays, or gets no enclosure.
 """
 
 from abc import abstractmethod

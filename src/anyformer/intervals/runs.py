@@ -1,14 +1,14 @@
-"""One run of somebody else's function on boxes: what was refused in it, and on which boxes a step may have no value.
+"""One run of a user's function on boxes: what was refused, and on which boxes a step may have no value.
 
-Two things must not get lost, whatever the function does next.
+Two things must be remembered, whatever the function does next.
 
 *Refusals.* A function may catch our error and take another path than it takes on arrays. So every error is recorded
-here as well as raised, and `boxes` lets no run count in which one was recorded.
+here as well as raised, and `boxes` ignores a run in which one was recorded.
 
 *Steps without a value.* √x, log x, 1/x, ∞ − ∞ … are no number for some arguments; NumPy makes NaN of them, and
 `np.where`, `np.fmin`, `np.clip` or a comparison may make a number of that again. So a box on which this may happen is
-recorded as suspect, and `boxes` says of all its results that nothing is known of them. Which boxes are at fault is a
-guess from the shape of the array. It needs no trust: only a run without suspects counts, and one is made for the rest.
+recorded as suspect, and `boxes` treats all its results as unknown. Which boxes are at fault is guessed from the shape
+of the array. The guess need not be right: only a run without suspects counts, and the other boxes are run again.
 
 Runs are found by a context variable: every thread has its own, and a function may call `enclose` itself.
 """
@@ -53,7 +53,7 @@ class Run:
             self.suspects |= owners
 
     def rest(self, boxes: Numbers) -> list[Numbers]:
-        """The boxes to be run again: those not suspected, or both halves if suspicion fell on none of them."""
+        """The boxes to run again: those that are not suspect, or both halves if no box could be singled out."""
         if len(boxes) == 1:
             return []
         if self.suspects.any():
@@ -73,7 +73,7 @@ def current() -> Run | None:
 
 @contextmanager
 def running(run: Run | None) -> Iterator[Run | None]:
-    """Make this the current run, or none."""
+    """Make this the current run; None means no run."""
     token = _current.set(run)
     try:
         yield run
@@ -91,7 +91,7 @@ def record(error: Exception) -> None:
 def _owners(entries: Mask, batch: int) -> Mask | None:
     """Which boxes the entries seem to belong to: along the one axis that is as long as the batch, or in equal runs.
 
-    A few boxes are told apart by running them again: other axes are as short, and the guess would often be wrong.
+    With few boxes no guess is made, since other axes may be as short; running them again finds the faulty ones.
     """
     shape = entries.shape
     if batch <= FEW:

@@ -1,7 +1,7 @@
 """What is supported: every function of NumPy and SciPy that intervals follow, with the rule that encloses it.
 
-This is the one table of it. `ufuncs` and `calls` look here; whatever is not here is refused. Functions of
-scipy.special stand here by name (`special`), since SciPy is not imported.
+This is the only such table. `ufuncs` and `calls` use it, and functions that are not in it are refused. Functions of
+scipy.special are listed by name (`special`), because SciPy is not imported.
 """
 
 from collections.abc import Callable

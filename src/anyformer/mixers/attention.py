@@ -1,4 +1,4 @@
-"""Self-attention: what the others are compared with."""
+"""Self-attention, with which the other mixers are compared."""
 
 from dataclasses import dataclass
 from typing import final

@@ -1,4 +1,4 @@
-"""Average attention: every token gets the mean of all."""
+"""Average attention: every token gets the mean of all tokens."""
 
 from dataclasses import dataclass
 from typing import final
@@ -13,7 +13,7 @@ class AverageAttention(TokenMixer):
     """The mean of the kept tokens, for every token the same; no parameters of its own."""
 
     def mix(self, hidden: Tensor, keep: Tensor | None) -> Tensor:
-        """The mean, seen from every token without a copy."""
+        """The mean for every token, without copying it."""
         return _mean(hidden, keep).expand_as(hidden)
 
     def projected(self, hidden: Tensor, attention_mask: Tensor | None, projection: nn.Module) -> Tensor:

@@ -1,4 +1,4 @@
-"""A battery for anybody's mixer: does it keep what every mixer promises?"""
+"""Tests for any mixer: does it keep what every mixer promises?"""
 
 import tempfile
 from collections.abc import Callable, Iterable
@@ -14,7 +14,7 @@ from anyformer.mixers.mixer import Mixer, TokenMixer
 from anyformer.mixers.onnx import export_onnx
 
 LENGTHS = (11, 4, 0, 7)
-"""Kept tokens of the sequences of the batch that is tried: whole, short, nothing but padding, and one in between."""
+"""How many tokens each sequence of the test batch keeps: all, few, none (only padding), and a number in between."""
 
 
 class Promise(Enum):
@@ -57,7 +57,7 @@ def check_mixer(mixer: Mixer, width: int = 48, promises: Iterable[Promise] = tup
 
 
 class _Broken(Exception):
-    """The bare fact; the public function says of which mixer and promise."""
+    """The bare fact; the public function adds the mixer and the promise."""
 
 
 def _batch(width: int) -> tuple[Tensor, Tensor]:
@@ -96,7 +96,7 @@ def _check_gradient(mixer: Mixer, built: TokenMixer) -> None:
         raise _Broken(f"differences say otherwise: {str(error).splitlines()[0]}") from error
     function(hidden, *parameters).pow(2).sum().backward()
     for name, parameter in built.named_parameters():
-        # None, not zero: softmax takes no notice of the bias of its keys.
+        # A gradient of None is a fault, zero is not: softmax ignores the bias of its keys.
         if parameter.grad is None:
             raise _Broken(f"{name} gets none")
     if hidden.grad is None or hidden.grad[mask == 0].any():

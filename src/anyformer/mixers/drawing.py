@@ -9,7 +9,7 @@ from anyformer.mixers.movement import Movement
 from anyformer.pictures import SUFFIXES, require_matplotlib, save_picture
 
 _DOTS_PER_INCH = 120
-# Okabe and Ito's colours: told apart by everybody; markers tell them apart in grey.
+# Okabe and Ito's colours: distinguishable with colour blindness; markers distinguish them in grey.
 _LOOKS = (("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("#56B4E9", "v"), ("#E69F00", "P"))
 
 

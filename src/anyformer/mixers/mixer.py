@@ -21,8 +21,8 @@ NORMS = ("after", "before")
 class TokenMixer(nn.Module, ABC):
     """(batch, tokens, width) → the same shape: the only place of a block where tokens meet.
 
-    Every subclass promises what `check_mixer` checks. Among it: what stands in padding, and how much of it follows,
-    does not matter to the tokens that are kept; a sequence of nothing but padding gives zeros.
+    Every subclass promises what `check_mixer` checks. For example: the contents and the amount of padding do not affect
+    the tokens that are kept, and a sequence of only padding gives zeros.
     """
 
     def __init__(self, width: int) -> None:
@@ -51,10 +51,10 @@ class TokenMixer(nn.Module, ABC):
         return mixed
 
     def reset_parameters(self, normal: Callable[..., Any] = nn.init.normal_) -> None:
-        """Draw the parameters that are not in a submodule anew, by `normal(parameter, std=…)`."""
+        """Draw new values for the parameters that are not in a submodule, by `normal(parameter, std=…)`."""
 
     def weights(self, hidden: Tensor, attention_mask: Tensor | None = None) -> Tensor:
-        """(batch, heads, tokens, tokens): how much each token takes of each other; of attention only."""
+        """(batch, heads, tokens, tokens): how much each token takes from each other one; only attention has them."""
         raise MixerError(
             f"attention weights must come from attention; {type(self).__name__} has none."
             " Ask without output_attentions, or see the movement of tokens by measure_movement."
@@ -91,7 +91,7 @@ class Mixer(ABC):
 
 
 def is_traced() -> bool:
-    """Whether a graph is being made that must serve every mask and every length, not the ones at hand."""
+    """Whether a graph is being traced that must work for every mask and every length, not only for the present ones."""
     return torch.jit.is_tracing() or torch.compiler.is_compiling() or torch.compiler.is_exporting()
 
 

@@ -154,7 +154,7 @@ def _compare_output(graph: Graph, name: str, wanted: Any, got: Any, real: Any, p
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """The exporter speaks of its own deprecations and of what it tried; errors still come through."""
+    """Silence the exporter's notes on deprecations and attempts; errors still come through."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)

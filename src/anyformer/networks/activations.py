@@ -1,7 +1,7 @@
 """How hidden units respond.
 
-`ReLU` is what Transformers have; `PiecewiseLinear` with at most three pieces is the proof's device, as `Hardmax` is
-among the probability maps. Each is a value; a stage holds one.
+Transformers use `ReLU`. The proof uses `PiecewiseLinear` with at most three pieces, just as it uses `Hardmax` as a
+probability map. Each activation is a value, and a stage holds one.
 """
 
 from collections.abc import Sequence

@@ -29,7 +29,7 @@ def digest(network: Network) -> str:
 
 
 def _sparse(network: Network) -> dict[str, object]:
-    """The pattern and the probability maps, where they are not what every Transformer has."""
+    """The pattern and the probability maps, where they differ from those of an ordinary Transformer."""
     maps = [repr(stage.probability_map) for stage in network.stages if isinstance(stage, AttentionStage)]
     found: dict[str, object] = {} if set(maps) <= {repr(Softmax())} else {"maps": maps}
     return found if network.pattern is None else found | {"pattern": to_json(network.pattern)}

@@ -1,9 +1,9 @@
 """The slow evaluation: the definition of what a network means, to the last bit. Fast programs are compared with it.
 
-The order of operations is part of the definition, so that no result depends on the batch, on threads or on who computes
-it. In a feed-forward layer every sum starts from its bias and takes one product after the other, each with a single
-rounding (`fused`); the residual is added last. In attention products and sums are rounded one by one, from the first
-coordinate, key or head to the last. A zero in the result has no sign.
+The order of operations is part of the definition, so no result depends on the batch, the threads or the engine. In a
+feed-forward layer every sum starts from its bias and takes one product after the other, each with a single rounding
+(`fused`); the residual is added last. In attention products and sums are rounded one by one, from the first coordinate,
+key or head to the last. A zero in the result has no sign.
 """
 
 import numpy as np
@@ -37,7 +37,7 @@ def add_positions(network: Network, x: Array) -> Array:
 
 
 def apply_stage(stage: Stage, x: Array, views: list[View] | None = None) -> Array:
-    """Apply every layer of a stage; attention with what each layer may look at, if that is not everything."""
+    """Apply every layer of a stage; `views` says which keys each attention layer may look at, if not all."""
     for k in range(len(stage)):
         layer, view = stage[k], None if views is None else views[k]
         x = apply_attention(layer, x, view) if isinstance(layer, AttentionLayer) else apply_feed_forward(layer, x)
@@ -59,7 +59,7 @@ def apply_attention(layer: AttentionLayer, x: Array, view: View = None) -> Array
 
 
 def _weights(layer: AttentionLayer, scores: Array, seen: Neighbours | None) -> Array:
-    """The weights of all keys for every query; those out of view are no part of the map at all."""
+    """The weights of all keys for every query; keys out of view do not enter the map at all."""
     if seen is None:
         return layer.probability_map(scores)
     weights = np.zeros_like(scores)

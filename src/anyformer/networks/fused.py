@@ -1,6 +1,6 @@
 """a·b + c with a single rounding, in plain NumPy: what a processor's fused multiply-add returns, bit for bit.
 
-NumPy has no such operation. The product and the sum are taken apart into floats that hold them exactly; the last
+NumPy has no such operation. The product and the sum are split into floats that hold them exactly; the last
 addition is correctly rounded because the one before it was rounded to odd (Boldo and Melquiond, "Emulation of a FMA and
 correctly rounded sums", IEEE Transactions on Computers 57, 2008).
 """
@@ -25,7 +25,7 @@ def fused(a: ArrayLike, b: ArrayLike, c: ArrayLike) -> Array:
         product = a * b
         plain = np.asarray(product + c)
         rough = (a != 0) & (b != 0)
-        # Multiplying by a power of two is exact unless it underflows, and then the sum is the only rounding.
+        # Multiplying by a power of two is exact unless it underflows, so the sum is the only rounding.
         if (_are_powers(a) or _are_powers(b)) and not (rough & (np.abs(product) <= SMALL)).any():
             return plain
         rough = np.broadcast_to(rough, plain.shape)
@@ -57,7 +57,7 @@ def _by_parts(a: Array, b: Array, c: Array) -> Array:
 
 
 def _product(a: Array, b: Array) -> tuple[Array, Array]:
-    """a·b as a float and what it misses, exactly (Dekker, Veltkamp)."""
+    """a·b as a float and its rounding error, exactly (Dekker, Veltkamp)."""
     (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
     product = a * b
     rest = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
@@ -71,14 +71,14 @@ def _halves(a: Array) -> tuple[Array, Array]:
 
 
 def _sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """a + b as a float and what it misses, exactly (Knuth)."""
+    """a + b as a float and its rounding error, exactly (Knuth)."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
 
 
 def _sum_to_odd(a: Array, b: Array) -> Array:
-    """a + b; where that is no float, the one of its two neighbours whose last bit is 1."""
+    """a + b; if that is not a float, the one of its two neighbours whose last bit is 1."""
     total, rest = _sum(a, b)
     bits: Integers = total.view(np.int64)
     wrong = (rest != 0) & (bits & 1 == 0)

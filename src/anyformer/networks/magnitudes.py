@@ -1,7 +1,7 @@
 """Which numbers are *tame*: 0, or so far from float64's ends that a few more factors do not overflow or underflow.
 
-What is said of layers that may be skipped, and of their kinks −b/a, is said of tame numbers. A layer with wilder ones
-is never skipped (`runs`), and the checker decides nothing about a network that has one.
+The rules for layers that may be skipped, and for their kinks −b/a, hold for tame numbers. A layer with other numbers is
+never skipped (`runs`), and the checker decides nothing about a network that has one.
 """
 
 import numpy as np

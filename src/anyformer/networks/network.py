@@ -67,7 +67,7 @@ class Network(Rebuilt):
 
     @property
     def is_equivariant(self) -> bool:
-        """Whether nothing tells tokens apart but their content: permuting the input permutes the output."""
+        """Whether tokens differ only by their content: permuting the input permutes the output."""
         return self.positional_encoding is None and self.pattern is None
 
     def views(self, stage: int) -> "list[View]":
@@ -79,7 +79,7 @@ class Network(Rebuilt):
 
     @property
     def is_soft(self) -> bool:
-        """Whether neither hardmax nor activations that jump occur: a real Transformer."""
+        """Whether it is a real Transformer, without hardmax and without activations that jump."""
         return all(
             not isinstance(stage.probability_map, Hardmax)
             if isinstance(stage, AttentionStage)
@@ -134,14 +134,13 @@ View = tuple[Neighbours, ...] | None
 def _check_pattern(pattern: SparsityPattern, tokens: int) -> None:
     if pattern.tokens != tokens:
         raise NetworkError(
-            f"the pattern must speak of the network's {tokens} tokens; it has {pattern.tokens}. Build it at that length"
+            f"the pattern must have the network's {tokens} tokens; it has {pattern.tokens}. Build it at that length"
         )
     for neighbours in pattern.lists():
         if not neighbours.degrees.all():
             blind = int(np.flatnonzero(neighbours.degrees == 0)[0])
             raise NetworkError(
-                f"every token must look at one at least, or its weights add up to nothing; token {blind} has none. "
-                f"Add its self-loop."
+                f"every token must attend to at least one token; token {blind} attends to none. Add its self-loop."
             )
 
 

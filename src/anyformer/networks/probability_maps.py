@@ -3,7 +3,7 @@
 Paper B's Assumption 2 asks that scaling drives ρ to the hardmax: for every lead ζ > 0 and loss 0 < η <= 1 there is a t
 such that ρ[t·v] gives the largest score at least 1 − η whenever it leads all others by ζ. Every map here states such
 a t as `scale(lead, loss, keys)`, and with `saturating_scale(lead)` one from which on float64 gives the winner a weight
-of exactly 1. `check_probability_map` tests anybody's own map.
+of exactly 1. `check_probability_map` tests your own map.
 """
 
 import math
@@ -43,7 +43,7 @@ class Softmax:
 
     def __call__(self, scores: Array) -> Array:
         """Turn scores into weights along the last axis."""
-        with np.errstate(over="ignore", under="ignore"):  # a loser by more than float64 can say has weight 0
+        with np.errstate(over="ignore", under="ignore"):  # a loser whose lag overflows has weight 0
             powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
         return np.asarray(powers / _sum_in_order(powers)[..., None])
 
@@ -78,7 +78,7 @@ class Hardmax:
 class Sparsemax:
     """The point of the simplex nearest to the scores: max(score − τ, 0) (Martins and Astudillo 2016).
 
-    Weights add up to 1, so the winner is at most 1 above τ: whoever lags behind it by 1 or more gets exactly 0.
+    Weights add up to 1, so the winner is at most 1 above τ: a key that lags behind it by 1 or more gets exactly 0.
     """
 
     def __call__(self, scores: Array) -> Array:
@@ -108,13 +108,14 @@ class Sparsemax:
 class Entmax:
     """α-entmax: max((α − 1)·score − τ, 0)^{1/(α − 1)} (Peters, Niculae and Martins 2019); α = 2 is sparsemax.
 
-    The winner's weight is at most 1, so (α − 1)·score − τ is at most 1 there: whoever lags behind by 1/(α − 1) gets 0.
+    The winner's weight is at most 1, so (α − 1)·score − τ is at most 1 there: a key that lags behind by 1/(α − 1) gets
+    0.
     """
 
     alpha: float = 1.5
 
     def __post_init__(self) -> None:
-        given: object = self.alpha  # as somebody typed it, perhaps
+        given: object = self.alpha  # it may be text from a command line
         if isinstance(given, bool) or not isinstance(given, Real) or not 1 < self.alpha <= 16:
             raise NetworkError(f"alpha must be above 1, where it is softmax, and at most 16; got {self.alpha!r}")
 
@@ -146,7 +147,7 @@ class Entmax:
 CATALOGUE: Final = Catalogue[ProbabilityMap](
     "probability map", {"softmax": Softmax, "sparsemax": Sparsemax, "entmax": Entmax}, NetworkError
 )
-"""The maps that a network may be asked to have; the hardmax is what scaling drives them to."""
+"""The maps that a user may choose; hardmax, their limit under scaling, is not among them."""
 
 
 def probability_map(text: str) -> ProbabilityMap:
@@ -161,7 +162,7 @@ def probability_map(text: str) -> ProbabilityMap:
 
 
 def _adding_up(powers: Array, winners: Array) -> Array:
-    """Weights with the sum 1 but for rounding; winners that are tied and alone get exactly equal shares."""
+    """Weights whose sum is 1 up to rounding; if only tied winners have weight, their shares are exactly equal."""
     tied = (winners | (powers == 0)).all(axis=-1, keepdims=True)
     weights = powers / _sum_in_order(powers)[..., None]
     return np.where(tied, winners / winners.sum(axis=-1, keepdims=True), weights)
@@ -206,11 +207,11 @@ def _check_weights(rho: ProbabilityMap, scores: Array) -> None:
 def _check_lead(rho: ProbabilityMap, rng: np.random.Generator, keys: int, lead: float, loss: float) -> None:
     scores = rng.normal(size=(40, keys)) * 3
     scores[:, 1:] = np.minimum(scores[:, 1:], scores[:, :1] - lead)
-    scores[::2, 1:] = scores[::2, :1] - lead  # the hardest case: nobody lags further behind
+    scores[::2, 1:] = scores[::2, :1] - lead  # the hardest case: no key lags further behind
     t = rho.scale(lead, loss, keys)
     if not (math.isfinite(t) and t >= 0):
         raise NetworkError(f"scale({lead}, {loss}, {keys}) must be a finite number, not negative; got {t!r}")
-    # A hair more than t: at the very threshold rounding decides.
+    # Slightly more than t: exactly at the threshold, rounding would decide.
     weights = np.asarray(rho(t * (1 + 1e-6) * scores))
     short = weights[:, 0] < (1 - loss) * (1 - 1e-9)
     _raise_at(short, scores, weights, f"scaled by {t:.6g}, a winner that leads by {lead} must get at least 1 − {loss}")

@@ -1,4 +1,4 @@
-"""What the stages of a network are for. A network made by hand need not say."""
+"""What the stages of a network are for. A network made by hand may leave this open (`OTHER`)."""
 
 import enum
 

@@ -13,9 +13,9 @@ products that underflow, 2⁻¹⁰⁷⁴ each. If it is at most the ceiling, the
 in any order, fused or not, are together at most 2⁻⁴⁸·(|b| + a·Σ|wᵢxᵢ|), or 2⁻¹⁰⁷⁴ for each product that underflows. So
 the unit is not positive, in real arithmetic and in float64. All this needs numbers that are *tame* (`magnitudes`).
 
-Nothing here is guessed: a layer whose weights or thresholds are not tame counts as awake, and so does NaN. Programs
-that must give the bits of the definition use `reading_of`, for which a token so large that a unit may overflow, in
-whatever coordinate, is awake in every layer: ∞ − ∞ and 0·∞ are NaN there, although the unit would sleep.
+A layer counts as awake if its weights or thresholds are not tame, and for a reading of NaN. Programs that must give the
+bits of the definition use `reading_of`. For it, a token that is so large in some coordinate that a unit may overflow is
+awake in every layer: ∞ − ∞ and 0·∞ are NaN there, although the unit would sleep.
 """
 
 import enum
@@ -38,7 +38,7 @@ LARGEST = float(np.finfo(np.float64).max)
 
 
 class Layers(enum.Enum):
-    """Which feed-forward layers are looked at. A layer that is asleep for a token adds exactly 0 to it."""
+    """Which feed-forward layers are computed. A layer that is asleep for a token adds exactly 0 to it."""
 
     AWAKE = "those that may be awake for a token"
     ALL = "every one, for every token"
@@ -84,7 +84,7 @@ class LayerRun:
 class _FirstBelow:
     """Finds the first index from a start on whose threshold is below a value: a heap-ordered tree of minima.
 
-    A threshold of NaN would hide those beside it in the tree, so none is let in; a value of NaN is above all of them.
+    A threshold of NaN would hide its neighbours in the tree, so NaN is refused; a value of NaN is above all thresholds.
     """
 
     def __init__(self, thresholds: Array) -> None:
@@ -201,7 +201,7 @@ def _factors(W_1: Array, directions: Array) -> Array:
 def _first_nonzero_row(W_1: Array) -> Array:
     used = (W_1 != 0).any(axis=2)
     rows = W_1[np.arange(len(W_1)), used.argmax(axis=1)]
-    # The sign is a matter of taste, and one choice keeps runs together.
+    # Either sign would do; one fixed choice keeps runs together.
     pivot = rows[np.arange(len(rows)), np.abs(rows).argmax(axis=1)]
     scale = np.where(pivot == 0, 1.0, np.ldexp(np.sign(pivot), np.frexp(pivot)[1] - 1))
     return np.asarray(rows / scale[:, None])

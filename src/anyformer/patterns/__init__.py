@@ -1,4 +1,4 @@
-"""Which tokens may look at which: a catalogue of patterns, combinators, and the universality checker.
+"""Which tokens may attend to which: a catalogue of patterns, combinators, and the universality checker.
 
 >>> import anyformer.patterns as patterns
 >>> patterns.check_universality(patterns.named("strided"), tokens=16).verdict.name

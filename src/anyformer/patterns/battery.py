@@ -1,4 +1,4 @@
-"""A battery for anybody's pattern: does it keep what every pattern promises?"""
+"""Tests for any pattern: does it keep what every pattern promises?"""
 
 from collections.abc import Iterable
 
@@ -48,7 +48,7 @@ def _built(name: str, family: PatternFamily, tokens: int) -> SparsityPattern:
             f"{name} must be built; it raised {raised(error)}. Make at() work for every length from 1."
         ) from error
     if not isinstance(built, SparsityPattern) or built.tokens != tokens:
-        raise PatternError(f"{name} must be a SparsityPattern of {tokens} tokens; got {built!r}. Mend at().")
+        raise PatternError(f"{name} must be a SparsityPattern of {tokens} tokens; got {built!r}. Fix at().")
     return built
 
 
@@ -61,7 +61,7 @@ def _check_built(name: str, pattern: SparsityPattern) -> None:
 
 
 def _check_list(name: str, neighbours: Neighbours) -> None:
-    """What Neighbours checks when it is made, anew and naively: its arrays may have been exchanged since."""
+    """The checks of Neighbours again, in a simple way: its arrays may have been replaced since it was made."""
     indptr, indices, tokens = neighbours.indptr.tolist(), neighbours.indices.tolist(), neighbours.tokens
     if neighbours.indptr.dtype != np.int64 or neighbours.indices.dtype != np.int64:
         raise PatternError(f"{name} must hold int64; got {neighbours.indptr.dtype} and {neighbours.indices.dtype}.")
@@ -103,7 +103,7 @@ def _check_path(name: str, family: PatternFamily, built: SparsityPattern) -> Non
     if path is not None and not is_path(built.union, np.asarray(path)):
         raise PatternError(
             f"{name} must have a path() that holds every token once, each seeing the one before it, or None;"
-            f" got {np.asarray(path).tolist()}. Mend path()."
+            f" got {np.asarray(path).tolist()}. Fix path()."
         )
 
 

@@ -1,4 +1,4 @@
-"""The patterns by the names under which papers know them."""
+"""The patterns by their names in the papers."""
 
 import functools
 import inspect
@@ -38,7 +38,7 @@ FAMILIES: Final[Mapping[str, type[PatternFamily]]] = MappingProxyType(
 
 
 def _causal(family: type[PatternFamily]) -> Callable[..., PatternFamily]:
-    """The constructor of a family without its view of later tokens; it takes the family's own parameters."""
+    """The constructor of a family whose tokens see no later tokens; it takes the family's own parameters."""
 
     @functools.wraps(family, updated=())
     def constructor(**parameters: Any) -> PatternFamily:

@@ -1,4 +1,4 @@
-"""A pattern as a picture: who sees whom in each layer, after how many hops, and γ as a path."""
+"""A pattern as a picture: which token sees which in each layer, after how many hops, and γ as a path."""
 
 import textwrap
 from pathlib import Path
@@ -18,7 +18,7 @@ from anyformer.pictures import SUFFIXES, require_matplotlib, save_picture
 MOST_TOKENS = 256
 _MOST_LAYERS = 4
 _PANEL, _DOTS_PER_INCH = 3.2, 120
-# Okabe and Ito's blue and orange: told apart by everybody, and in grey.
+# Okabe and Ito's blue and orange: distinguishable with colour blindness and in grey.
 _BLUE, _ORANGE = "#0072B2", "#D55E00"
 
 
@@ -53,7 +53,7 @@ def picture(pattern: PatternFamily | SparsityPattern, tokens: int | None = None)
     figure.suptitle(f"{report.pattern}, {report.tokens} tokens\n{report.verdict.value}", fontsize=10)
     panels = figure.subplots(1, len(layers) + 2)
     for index, (panel, seen) in enumerate(zip(panels, layers, strict=False)):
-        _draw_layer(panel, seen, f"layer {index + 1} of {built.period}: who sees whom")
+        _draw_layer(panel, seen, f"layer {index + 1} of {built.period}: which token sees which")
     _draw_hops(figure, panels[-2], built, report.reach.hops)
     _draw_path(panels[-1], report.tokens, report.path)
     return figure

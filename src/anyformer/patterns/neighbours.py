@@ -1,4 +1,4 @@
-"""Who may look at whom in one head of one layer: a sorted list of keys for every query, in CSR form."""
+"""Which keys each query may look at in one head of one layer: a sorted list of keys per query, in CSR form."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -74,7 +74,7 @@ class Neighbours(Rebuilt):
         return self.sees(np.arange(self.tokens), np.arange(self.tokens))
 
     def transposed(self) -> "Neighbours":
-        """Queries and keys exchanged: who is seen by whom."""
+        """Queries and keys exchanged: by which queries each key is seen."""
         order = np.argsort(self.indices, kind="stable")
         return Neighbours(_pointers(self.indices, self.tokens), self.queries()[order])
 
@@ -118,8 +118,8 @@ def common(lists: Iterable[Neighbours]) -> Neighbours:
     return reduce(_and, lists)
 
 
-def everybody(tokens: int) -> Neighbours:
-    """Everybody sees everybody."""
+def every_pair(tokens: int) -> Neighbours:
+    """Every token sees every token."""
     keys = np.tile(np.arange(tokens, dtype=np.int64), tokens)
     keys.setflags(write=False)  # spares a copy
     return Neighbours(np.arange(tokens + 1, dtype=np.int64) * tokens, keys)
@@ -132,7 +132,7 @@ def each_once(values: Integers) -> Integers:
 
 
 def _or(one: Neighbours, other: Neighbours) -> Neighbours:
-    # The same object twice is the common case: layers of a pattern repeated over a longer period.
+    # Often it is the same object twice: the layers of a pattern are repeated over a longer period.
     return one if one is other else _from_codes(one.tokens, np.concatenate([_codes(one), _codes(other)]))
 
 
@@ -163,7 +163,7 @@ def _frozen(name: str, values: ArrayLike) -> Integers:
         raise PatternError(
             f"{name} must be one axis of integers; got shape {array.shape} of {array.dtype}. Give CSR arrays."
         )
-    # Only an array that somebody could still write to is copied: that of `full` has n² entries.
+    # Only a writable array is copied: the array of `full` has n² entries.
     array = array.astype(np.int64, copy=array.flags.writeable)
     array.setflags(write=False)
     return array
@@ -180,7 +180,7 @@ def _check(indptr: Integers, indices: Integers) -> None:
         raise PatternError(f"keys must be tokens 0 to {tokens - 1}; got {indices.min()} to {indices.max()}.")
     rising = indices[1:] > indices[:-1]
     starts = indptr[(indptr > 0) & (indptr < len(indices))]
-    rising[starts - 1] = True  # from the last key of one query to the first of the next anything may happen
+    rising[starts - 1] = True  # keys need not rise from the last key of one query to the first of the next
     if not rising.all():
         query = int(np.searchsorted(indptr, int(np.argmin(rising)), side="right")) - 1
         raise PatternError(f"the keys of query {query} must rise, each once; got {_shown(indptr, indices, query)}.")

@@ -1,4 +1,4 @@
-"""A sparsity pattern at one length: for each of its cyclic layers and each head, who may look at whom."""
+"""A sparsity pattern at one length: for each of its cyclic layers and each head, which keys each query may look at."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class SparsityPattern:
     """The paper's A_k^l: layer l of a network uses `layers[l mod period]`.
 
     A layer holds one list of neighbours, which all heads share, or several: then head h uses list h mod their number
-    (the paper's MULTIHEAD). Where one asks what a *layer* can see, that is the union over its lists.
+    (the paper's MULTIHEAD). What a *layer* can see is the union over its lists.
 
     >>> from anyformer.patterns import Ring
     >>> Ring().at(5).layer(0).keys_of(0).tolist()
@@ -33,7 +33,7 @@ class SparsityPattern:
         lengths = {neighbours.tokens for neighbours in self.lists()}
         if len(lengths) > 1:
             raise PatternError(
-                f"all lists of a pattern must speak of the same tokens; got lengths {sorted(lengths)}."
+                f"all lists of a pattern must have the same number of tokens; got lengths {sorted(lengths)}."
                 " Build every part at one length."
             )
 

@@ -9,7 +9,7 @@ from anyformer.whole_numbers import whole_number as whole_number_or
 
 whole_number = functools.partial(whole_number_or, error=PatternError)
 
-# Beyond these a machine would stall rather than say why.
+# Beyond these limits a machine would run out of memory without a clear message.
 MOST_TOKENS: Final = 2**26  # half a GiB for one number a token
 MOST_CONNECTIONS: Final = 2**28  # 2 GiB of keys
 
@@ -23,7 +23,7 @@ def length(tokens: int) -> int:
 
 
 def require_room(connections: int) -> None:
-    """Refuse what would hold too many pairs (query, key), before they are made."""
+    """Refuse a pattern with too many pairs (query, key) before they are made."""
     if connections > MOST_CONNECTIONS:
         raise PatternError(
             f"a pattern must have at most {MOST_CONNECTIONS:,} connections; it would have {connections:,}."
@@ -32,7 +32,7 @@ def require_room(connections: int) -> None:
 
 
 def about_root(tokens: int) -> int:
-    """⌈√tokens⌉, the width at which two layers of √n keys a token reach everybody.
+    """⌈√tokens⌉, the width at which two layers with √n keys per token reach all tokens.
 
     >>> about_root(17)
     5

@@ -1,4 +1,4 @@
-"""Seeing it: plans, models, proofs and traces as data and as text."""
+"""Showing it: plans, models, proofs, comparisons and traces as data, as text and as pictures."""
 
 from anyformer.reports.catalogue import TargetEntry, target_entries
 from anyformer.reports.tracing.trace import StageTrace, Trace, trace

@@ -1,6 +1,6 @@
 """Facts and tables that fit their terminal: text wraps between words, and no word or number is ever broken.
 
-What is too wide for a line of its own stays whole, for the terminal to break; then it can still be copied. A table that
+A word that is too wide for a line is left to the terminal to break; so it can still be copied. A table that
 does not fit is stacked: a row becomes a heading and a line for each of its cells, so that nothing is lost.
 """
 
@@ -31,7 +31,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known, a line each. The last column wraps; where there is no room for it, a row goes on below."""
+    """Facts, one per line. The last column wraps; if there is no room for it, the row continues below."""
 
     rows: Sequence[Sequence[str]]
     indent: int = INDENT
@@ -86,7 +86,7 @@ class Column:
         return max(longest, min(LEAST, self.natural)) if self.wraps else longest
 
     def words(self, cell: str) -> list[str]:
-        """What is never broken."""
+        """The words, which are never broken."""
         return re.split(r"(?<=[^\W\d]-)(?=[^\W\d])| ", cell) if self.is_name else cell.split() or [""]
 
     def lines(self, cell: str, width: int) -> list[str]:

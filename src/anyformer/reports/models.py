@@ -12,7 +12,7 @@ from anyformer.reports.plans import asked
 from anyformer.reports.stages import stage_row, stage_table
 from anyformer.reports.terminal import count, duration, error_size, facts, heading, number
 
-READ_NOT_PROVED = "read from the file, not re-proved; `anyformer verify` proves it anew"
+READ_NOT_PROVED = "read from the file, not re-proved; `anyformer verify` proves it again"
 
 
 def build_data(model: Model, output: str | None) -> dict[str, Any]:

@@ -16,7 +16,9 @@ def catalogue_data() -> dict[str, Any]:
 
 def catalogue_view() -> RenderableType:
     """The catalogue as text."""
-    return table(("pattern", "who sees whom"), list(descriptions().items()), wrapping=("who sees whom",))
+    return table(
+        ("pattern", "which tokens see which"), list(descriptions().items()), wrapping=("which tokens see which",)
+    )
 
 
 def universality_view(report: UniversalityReport) -> RenderableType:

@@ -26,7 +26,8 @@ PAPER = {
 }
 """Paper A: parameters, masked-LM accuracy and MNLI accuracy in percent, at BERT_BASE."""
 
-# Okabe and Ito's colours, told apart by everybody; hybrids share one that fades with the number of convolutions.
+# Okabe and Ito's colours, distinguishable with colour blindness; hybrids share one that fades with the number of
+# convolutions.
 COLOURS = {"average": "#E69F00", "bilinear": "#009E73", "convolution": "#D55E00", "attention": "#0072B2"}
 HYBRIDS = ("#CC79A7", "#A05195", "#6A3D9A", "#3F1D6B")
 
@@ -44,7 +45,7 @@ NARROW = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an entrant came to, over its seeds."""
+    """The results of an entrant over its seeds."""
 
     name: str
     parameters: int
@@ -121,12 +122,12 @@ def mean_and_range(values: Sequence[float], form: str) -> str:
 
 
 def standard_error(values: Sequence[float]) -> float:
-    """Of the mean; that of one value is not a number, and no bar is drawn for it."""
+    """The standard error of the mean; for one value it is NaN, and no bar is drawn."""
     return statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
 
 
 def draw_curves(made: Sequence[Outcome], unigram: float, place: Path) -> Path:
-    """Validation loss by tokens seen, a line a seed, and the loss of somebody who knows word frequencies only."""
+    """Validation loss by tokens seen, a line a seed, and the loss of a model that knows only word frequencies."""
     figure = require_matplotlib().Figure(figsize=(8, 5), layout="constrained")
     panel = figure.subplots()
     for outcome in made:
@@ -203,7 +204,7 @@ def write_report(budget: Budget, materials: Materials, place: Path) -> Report:
 
 
 def unigram_loss(text: Prepared) -> float:
-    """The loss of somebody who knows only how frequent each word is: the plateau that a model has to leave."""
+    """The loss of a model that knows only how frequent each word is: the plateau that training has to leave."""
     special = list(text.tokenizer.all_special_ids)
     seen = np.bincount(text.train, minlength=len(text.tokenizer)) + 1.0
     seen[special] = 0.0

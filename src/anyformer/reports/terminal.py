@@ -1,4 +1,4 @@
-"""What every text report is made of: text that cannot play tricks on a terminal, numbers, facts and tables."""
+"""The parts of every text report: text that cannot control the terminal, numbers, facts and tables."""
 
 import math
 import sys
@@ -27,7 +27,7 @@ def visible(text: object, keep: str = "") -> str:
     'red\\x1b[31m'
 
     Args:
-        text: anything; names in model files and functions are other people's.
+        text: anything; names in model files and functions may come from anyone.
         keep: characters to leave alone, such as the line feeds of a message.
     """
     return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in str(text))
@@ -109,7 +109,7 @@ def heading(text: str, style: str = "bold") -> Text:
 
 
 def facts(rows: Sequence[Sequence[str]]) -> Facts:
-    """What is known, a line each: the last column wraps, those before it never do."""
+    """Facts, one per line: only the last column wraps."""
     return Facts([[visible(cell) for cell in row] for row in rows])
 
 

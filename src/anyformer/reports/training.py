@@ -9,7 +9,7 @@ from anyformer.training.run.folder import RunFolder
 
 
 def run_data(folder: RunFolder) -> dict[str, Any]:
-    """What a run has come to, as a JSON object: the last of everything that was measured."""
+    """The result of a run as a JSON object: the last value of everything that was measured."""
     measured: dict[str, Any] = {}
     for row in folder.rows():
         measured.update(row)

@@ -1,4 +1,4 @@
-"""A verification, as data and as text: the verdict first, then what was derived against what is stated."""
+"""A verification, as data and as text: the verdict first, then the derived values beside the stated ones."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ def verification_view(result: Verification, certificate: Certificate) -> Rendera
         heading("What the verdict is about:"),
         facts(list(result.claim.facts().items())),
         _terms(result, certificate),
-        heading(f"What it rests on ({certificate.kind.value}):"),
+        heading(f"What it relies on ({certificate.kind.value}):"),
         facts([("-", one) for one in ASSUMPTIONS[certificate.kind]]),
     )
 
@@ -75,7 +75,7 @@ def _witness(result: Verification) -> list[tuple[str, str]]:
 
 
 def _terms(result: Verification, certificate: Certificate) -> RenderableType:
-    """Derived against stated, a term a line; nothing was derived when the target broke its own declaration."""
+    """Derived and stated values, one term per line; nothing was derived if the target broke its own declaration."""
     bound = result.bound
     stated = {**certificate.terms, "error": certificate.certified_error}
     rows = []

@@ -14,7 +14,7 @@ from anyformer.patterns.neighbours import Neighbours
 
 
 def attend(stage: AttentionStage, views: list[View]) -> Callable[[Array, int], None]:
-    """Prepare a stage: layers with what they may look at, less the heads that return nothing."""
+    """Prepare a stage: its layers with the keys that they may look at, without the heads that return nothing."""
     layers = [
         (stage[k], np.flatnonzero(stage.W_O[k].any(axis=(1, 2))).tolist(), view)
         for k, view in enumerate(views)
@@ -22,7 +22,7 @@ def attend(stage: AttentionStage, views: list[View]) -> Callable[[Array, int], N
     ]
 
     def step(state: Array, tokens: int) -> None:
-        # Padding makes up whole sequences too, as far as it goes: they are computed and never read.
+        # The padding also forms sequences; they are computed and never read.
         count = state.shape[1] // tokens
         x = [row[: count * tokens].reshape(count, tokens) for row in state]
         with np.errstate(all="ignore"):

@@ -48,7 +48,7 @@ def _through(kernel: Kernels, weights: Array, run: LayerRun, state: Array) -> No
     scouts = min(SCOUTS, everyone) if length > SHORT else 0
     steps = _through_awake(kernel, weights, run, state, 0, scouts)
     if length <= SHORT or steps * SEARCH_PRICE > scouts * length:
-        # The scouts are through already: they are taken out, and put back where they were.
+        # The scouts have already passed the layers: they are taken out, and put back afterwards.
         kept = state[:, :scouts].copy()
         kernel.through_all(state, weights[run.start : run.stop])
         state[:, :scouts] = kept

@@ -61,7 +61,7 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile, keeping the result on disk beside the source or in the user's cache, if either can be written."""
     try:
         return njit(nogil=True, cache=True)(function)
-    except RuntimeError:  # no place for a cache: compile anew in every process
+    except RuntimeError:  # no place for a cache: every process compiles again
         return njit(nogil=True)(function)
 
 

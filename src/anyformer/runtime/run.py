@@ -24,14 +24,14 @@ from anyformer.networks.runs import Layers
 from anyformer.runtime.attention import attend
 from anyformer.runtime.state import Step, empty_state
 
-# Tokens a block has at most: two cores' worth of cache, and enough to keep the vector units busy.
+# The most tokens in a block: they fit into the cache and are enough to keep the vector units busy.
 BLOCK_TOKENS = 1 << 12
 # Fewer are not worth a thread.
 LEAST_TOKENS = 1 << 8
 
 
 class Engine(enum.Enum):
-    """Who computes the feed-forward layers."""
+    """What computes the feed-forward layers."""
 
     COMPILED = "compiled by Numba for this width"
     NUMPY = "plain NumPy"
@@ -109,7 +109,7 @@ def _check_soft(network: Network) -> None:
 
 
 def _block_size(batch: int, tokens: int, threads: int) -> int:
-    """Sequences a block: several for every thread, so that one that is held up does not hold up the others."""
+    """Sequences per block: several blocks for every thread, so that one slow thread does not delay the others."""
     return max(1, min(max(-(-batch // (4 * threads)), LEAST_TOKENS // tokens), BLOCK_TOKENS // tokens))
 
 

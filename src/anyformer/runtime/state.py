@@ -9,7 +9,7 @@ from anyformer.arrays import Array
 # Changes the state (width, tokens) of a block in place, as one stage does.
 Step = Callable[[Array, int], None]
 
-# Rows start where loads of the longest vectors may.
+# Rows are aligned for the longest vector loads.
 ALIGNMENT = 64
 
 

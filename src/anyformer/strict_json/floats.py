@@ -1,4 +1,4 @@
-"""Floats in JSON without a rounding, as `float.hex()` strings; objects that say by "kind" which fields they have."""
+"""Floats in JSON that lose no bit, as `float.hex()` strings; objects whose "kind" says which fields they have."""
 
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -52,15 +52,15 @@ def tagged(
 ) -> Mapping[str, Any]:
     """`data` as a mapping whose "kind" is a key of `fields` and whose other keys are exactly that kind's.
 
-    Raises the given error, which says so of `what`.
+    Otherwise raises the given error, whose message names `what`.
     """
     kind = data.get("kind") if isinstance(data, Mapping) else None
     if not isinstance(data, Mapping) or not isinstance(kind, str) or kind not in fields:
         raise error(
             f'{what} must be a JSON object whose "kind" is one of {", ".join(fields)}; got {reprlib.repr(data)}.'
-            " Mend the JSON."
+            " Fix the JSON."
         )
     expected, got = {"kind", *fields[kind]}, sorted(map(str, data))
     if set(data) != expected:
-        raise error(f"a {kind!r} must have the keys {sorted(expected)}; got {reprlib.repr(got)}. Mend the JSON.")
+        raise error(f"a {kind!r} must have the keys {sorted(expected)}; got {reprlib.repr(got)}. Fix the JSON.")
     return data

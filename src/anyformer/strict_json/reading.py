@@ -1,7 +1,7 @@
-"""JSON from anybody: read whole, once and without surprises, or refused with the place that is at fault.
+"""JSON from any source: read strictly, or refused with the place of the fault.
 
-Python's reader takes the last of two equal keys, NaN, 1e999 as infinity, and brackets until its own stack is full. Two
-readers of such a file may see two different things; ours sees none of them.
+Python's reader accepts the last of two equal keys, NaN, 1e999 as infinity, and nested brackets until its stack is full.
+Two readers may understand such a file differently, so this one refuses it.
 """
 
 import json
@@ -15,20 +15,20 @@ from typing import Any
 MAX_BYTES = 256 * 2**20
 """Larger files are refused before they are read, for a parser needs many times their size."""
 MAX_DEPTH = 64
-"""Far above what any format here needs, and far below what readers that call themselves can bear."""
+"""Far more than any format here needs, and far less than what overflows the stack of a recursive reader."""
 MAX_DIGITS = 400
 """Of a whole number: as many as the largest float has, and a hundred more."""
 
 
 @dataclass(frozen=True)
 class _Refused:
-    """Stands for a number that is none until its place is known."""
+    """Stands for a refused number until its place in the file is known."""
 
     reason: str
 
 
 def loads(text: str) -> Any:
-    """What a JSON text says.
+    """The value of a JSON text.
 
     >>> loads('{"tokens": 3, "stages": []}')
     {'tokens': 3, 'stages': []}
@@ -51,7 +51,7 @@ def loads(text: str) -> Any:
 
 
 def read(path: Path, most: int = MAX_BYTES) -> Any:
-    """What a JSON file in UTF-8 says.
+    """The value of a JSON file in UTF-8.
 
     Raises:
         ValueError: as `loads`; also if the file has more bytes than `most`, or other bytes than UTF-8.
@@ -86,7 +86,7 @@ def _whole(digits: str) -> int | _Refused:
 
 
 def _check(value: Any) -> None:
-    """Level by level, so that no depth can exhaust the stack."""
+    """Check level by level, so that no depth can exhaust the stack."""
     level = [("", value)]
     for _ in range(MAX_DEPTH):
         deeper = []

@@ -51,9 +51,9 @@ def ready_made(name: str, tokens: int, width: int = 1, **parameters: Any) -> Tar
 
 
 def is_ready_made(target: Target) -> bool:
-    """Whether the catalogue rebuilds this very target from its name, sizes and parameters.
+    """Whether the catalogue rebuilds exactly this target from its name, sizes and parameters.
 
-    A name alone does not say so: anybody may call a function of their own "softmax".
+    The name alone is not enough: a user may call any function "softmax".
     """
     if target.name not in CATALOGUE:
         return False

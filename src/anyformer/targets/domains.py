@@ -1,4 +1,4 @@
-"""Where a target is to be approximated: a box, the same for every token."""
+"""Where a target is approximated: a box, the same for every token."""
 
 import math
 from abc import ABC, abstractmethod
@@ -64,7 +64,7 @@ class _Cuboid(ABC):
 @final
 @dataclass(frozen=True)
 class Box(_Cuboid):
-    """The error is taken over the box; outside it nothing is asked.
+    """The error is measured over the box; outside it the network may do anything.
 
     >>> Box(low=-1.0).volume(tokens=3, width=1)
     8.0
@@ -79,7 +79,7 @@ class Box(_Cuboid):
 @final
 @dataclass(frozen=True)
 class CompactSupport(_Cuboid):
-    """The function vanishes outside the box, and the error is taken over all of R^{tokens × width}."""
+    """The function vanishes outside the box, and the error is measured over all of R^{tokens × width}."""
 
     @classmethod
     def kind(cls) -> str:
@@ -98,7 +98,7 @@ def domain_from_json(data: object) -> Domain:
     """
     kinds: dict[str, type[Domain]] = {Box.kind(): Box, CompactSupport.kind(): CompactSupport}
     fields = tagged(data, dict.fromkeys(kinds, ("low", "high")), "a domain", TargetError)
-    # The constructor checks what the casts claim.
+    # The casts are safe: the constructor checks the types.
     low, high = cast(Bound, from_hex(fields["low"], TargetError)), cast(Bound, from_hex(fields["high"], TargetError))
     return kinds[cast(str, fields["kind"])](low=low, high=high)
 
@@ -118,7 +118,7 @@ def _floats(name: str, bound: Any) -> Bound:
 
 def _float(value: Any) -> float:
     if isinstance(value, str | bytes):
-        raise TypeError("text that reads as a number is a slip")
+        raise TypeError("text that reads as a number is a mistake")
     return float(value)
 
 
@@ -129,7 +129,7 @@ def _check_order(low: Bound, high: Bound) -> None:
         sides = np.subtract(high, low)
     if not ((sides > 0) & np.isfinite(sides)).all():
         raise TargetError(
-            f"low must be below high by a finite amount; got low={low!r} and high={high!r}. Swap or mend them."
+            f"low must be below high by a finite amount; got low={low!r} and high={high!r}. Swap or fix them."
         )
 
 

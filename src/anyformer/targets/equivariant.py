@@ -1,7 +1,7 @@
 """Ready-made permutation-equivariant targets on the unit cube, each with its true modulus.
 
-Constants are bounds on derivatives; on a convex domain they bound differences as well. Formulas are written so that
-each input stands on one side of them only, where that is possible: run on intervals they then give the exact range.
+Constants are bounds on derivatives; on a convex domain they bound differences as well. Where possible, formulas use
+each input only once: run on intervals they then give the exact range.
 """
 
 import math

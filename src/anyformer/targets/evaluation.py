@@ -1,4 +1,4 @@
-"""Calling somebody else's function: it gets a copy, and what comes back is checked before anyone relies on it."""
+"""Calling a user's function: it gets a copy of the input, and its output is checked before it is used."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from anyformer.arrays import Array, shown
 from anyformer.errors import TargetError, raised
 
 _ONE_AT_A_TIME = "It seems to take one (tokens, width) array: declare vectorised=False."
-_MEND = "Mend the function there, or choose a domain that leaves this input out."
+_MEND = "Fix the function there, or choose a domain that leaves this input out."
 IN_FLOAT64 = (
     "Compute in float64 (x.astype(np.float64), constants of float64, no dtype=np.float32), or declare"
     " evaluation_error=…, a bound on its rounding relative to 1 + |f|."
@@ -21,7 +21,7 @@ _UNIT_ROUNDOFF = 2.0**-53
 
 @dataclass(frozen=True)
 class Declared:
-    """Somebody else's function, and what is declared of its values."""
+    """A user's function, and what is declared about its values."""
 
     function: Callable[[Array], Any]
     name: str
@@ -46,7 +46,7 @@ def evaluate_batch(declared: Declared, batch: Array) -> Array:
 
 
 def evaluate_as_it_lies(declared: Declared, x: Array) -> Array:
-    """The function of an array that is not copied before, so that it lies in memory as it is given.
+    """The function of an array that is not copied first, so that it keeps its layout in memory.
 
     Raises TargetError with the input.
     """
@@ -76,7 +76,7 @@ def _call(declared: Declared, x: Array) -> Array:
 
 def _called(declared: Declared, x: Array) -> Array:
     shape = x.shape
-    # What overflows or divides by zero shows in the result, which is checked below; a warning would say it twice.
+    # Overflow and division by zero show in the result, which is checked below; a warning would only repeat this.
     with np.errstate(all="ignore"):
         try:
             result = declared.function(x)
@@ -100,7 +100,7 @@ def _called(declared: Declared, x: Array) -> Array:
 
 
 def _check_precision(declared: Declared, array: NDArray[Any]) -> None:
-    """Raise for a type of numbers that rounds by more than is declared: no certificate would contain that error."""
+    """Raise if the output's type rounds by more than is declared: no certificate would cover that error."""
     if (rounding := _rounding_of(array)) > declared.evaluation_error:
         raise TargetError(
             f"The target {declared.name!r} must return numbers as accurate as its evaluation_error,"
@@ -120,7 +120,7 @@ def _rounding_of(array: NDArray[Any]) -> float:
 
 
 def _blame(declared: Declared, batch: Array, fault: _Fault) -> TargetError:
-    """The error that shows the first element of the batch that does it alone, if there is one."""
+    """The error for the first element of the batch that fails alone, if there is one."""
     for x in batch:
         try:
             _call(declared, x[np.newaxis])

@@ -1,4 +1,4 @@
-"""Somebody's own function, from a file or a module."""
+"""A user's own function, from a file or a module."""
 
 import contextlib
 import hashlib
@@ -70,7 +70,7 @@ def _importable(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        # The code may have changed the path itself; only our own entry goes.
+        # The code may have changed the path itself; only our own entry is removed.
         if entry in sys.path:
             sys.path.remove(entry)
 
@@ -79,9 +79,9 @@ def _importable(folder: Path) -> Iterator[None]:
 def _blaming(spec: str) -> Iterator[None]:
     try:
         yield
-    except (Exception, SystemExit) as error:  # a script that ends with sys.exit() must not end us
+    except (Exception, SystemExit) as error:  # a script that calls sys.exit() must not end this process
         raise TargetError(
-            f"{spec!r} must be importable; importing it raised {raised(error)}. Mend the code, or name another. {_FORM}"
+            f"{spec!r} must be importable; importing it raised {raised(error)}. Fix the code, or name another. {_FORM}"
         ) from error
 
 

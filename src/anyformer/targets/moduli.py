@@ -1,8 +1,8 @@
 """How fast a target may change: a declared modulus of continuity, as a value.
 
-All results are the formulas rounded to nearest. They add up nonnegative terms only, so that for up to 2**12 entries,
-and barring underflow, their relative error is below ROUNDING, that of the ready-made targets' constants included.
-A proof widens them by it.
+All results are the formulas rounded to nearest. They add only nonnegative terms. So for up to 2**12 entries, and
+without underflow, their relative error is below ROUNDING, including that of the ready-made targets' constants. A proof
+widens them by that much.
 """
 
 import math
@@ -142,7 +142,7 @@ Modulus: TypeAlias = Lipschitz | EntrywiseLipschitz | Tightest
 
 
 def same_coordinate(weights: ArrayLike, width: int) -> EntrywiseLipschitz:
-    """Entrywise bounds of a function that treats coordinates apart.
+    """Entrywise bounds of a function that treats each coordinate separately.
 
     `weights[j, k]` bounds how fast coordinate i of output token j changes with coordinate i of input token k, for every
     i; other coordinates have no influence.
@@ -159,12 +159,12 @@ def modulus_from_json(data: object) -> Modulus:
     kinds = {"lipschitz": ("constant",), "entrywise": ("bounds",), "tightest": ("moduli",)}
     fields = tagged(data, kinds, "a modulus", TargetError)
     if fields["kind"] == "lipschitz":
-        # The constructors check what the casts claim.
+        # The casts are safe: the constructors check the types.
         return Lipschitz(cast(float, from_hex(fields["constant"], TargetError)))
     if fields["kind"] == "entrywise":
         return EntrywiseLipschitz(cast(Array, from_hex(fields["bounds"], TargetError)))
     if not isinstance(fields["moduli"], list):
-        raise TargetError(f"the moduli of a 'tightest' must be a list; got {fields['moduli']!r}. Mend the JSON.")
+        raise TargetError(f"the moduli of a 'tightest' must be a list; got {fields['moduli']!r}. Fix the JSON.")
     return Tightest(tuple(modulus_from_json(modulus) for modulus in fields["moduli"]))
 
 
@@ -191,7 +191,7 @@ def _half_widths(values: ArrayLike) -> Array:
 
 
 def _check_exponent(p: float) -> None:
-    # Below 1 the p-th mean is no norm, and Minkowski's inequality turns round.
+    # For p below 1 the p-th mean is not a norm, and Minkowski's inequality is reversed.
     if not 1 <= p < math.inf:
         raise TargetError(f"p must be finite and at least 1; got {p}. For the supremum use largest_deviation.")
 

@@ -15,7 +15,7 @@ def sort(tokens: int, width: int = 1) -> Target:
     """The tokens in ascending order, for every coordinate."""
     check_sizes(tokens, width)
     # Sorting is monotone, and x − η ≤ x + δ ≤ x + η for η = max_k |δ_k| over one coordinate: every place moves by at
-    # most η, which is also at most Σ_k |δ_k|. The first bound looks at all coordinates, the second at its own only.
+    # most η, which is also at most Σ_k |δ_k|. The first bound uses all coordinates, the second only the token's own.
     modulus = Tightest((Lipschitz(1.0), same_coordinate(np.ones((tokens, tokens)), width)))
     return Target(_sort, tokens, width, modulus, "sort", symmetry=Symmetry.NONE)
 

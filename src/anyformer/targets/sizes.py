@@ -10,7 +10,7 @@ whole_number = functools.partial(whole_number_or, error=TargetError)
 
 
 MAX_ENTRIES: Final = 2**12
-"""Numbers in a sequence: the rounding of moduli is bounded up to so many, and a modulus may hold their square."""
+"""The most numbers in a sequence: the rounding of moduli is bounded up to here, and a modulus may hold its square."""
 
 
 def check_sizes(tokens: int, width: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""What is asked for: a function on sequences with its domain, symmetry and modulus of continuity."""
+"""A target: a function on sequences with its domain, symmetry and modulus of continuity."""
 
 import enum
 import math
@@ -21,7 +21,7 @@ from anyformer.targets.sizes import check_sizes
 
 UNIT_CUBE: Final = Box(low=0.0, high=1.0)
 EVALUATION_ERROR: Final = 2.0**-40
-"""What is expected of a function that computes in float64 and loses few bits."""
+"""Suits a function that computes in float64 and loses few bits."""
 
 
 class Symmetry(enum.Enum):
@@ -45,7 +45,7 @@ class Target(Rebuilt):
     tokens: int
     width: int
     modulus: Modulus | None
-    """What is declared of its continuity; None if it is to be bounded by running it on intervals."""
+    """What is declared about its continuity; None if it is bounded by running it on intervals."""
     name: str
     domain: Domain = UNIT_CUBE
     symmetry: Symmetry = Symmetry.EQUIVARIANT
@@ -62,7 +62,7 @@ class Target(Rebuilt):
         object.__setattr__(self, "width", width)
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
         object.__setattr__(self, "evaluation_error", _error_bound(self.evaluation_error))
-        # Domain and modulus know whether they speak of this width and these tokens.
+        # Domain and modulus raise if they do not fit this width and these tokens.
         self.domain.lows(self.width)
         self.domain.highs(self.width)
         if self.modulus is not None:
@@ -77,7 +77,7 @@ class Target(Rebuilt):
 
     @property
     def declared(self) -> Declared:
-        """The function with what its values are held to."""
+        """The function with what is declared about its values."""
         return Declared(self.function, self.name, self.evaluation_error)
 
     def _inputs(self, x: ArrayLike) -> Array:
@@ -154,16 +154,16 @@ def target(
         lipschitz: a constant L with |f_a(X) − f_a(Y)| ≤ L · max_b |X_b − Y_b| for every output entry a, or a modulus.
             None for a function in plain NumPy, which is then bounded by running it on intervals.
         width: the size of a token.
-        domain: where the function is to be approximated; the unit cube unless told otherwise.
+        domain: where the function is approximated; by default the unit cube.
         symmetry: `Symmetry.NONE` for a function that depends on the order of its tokens.
-        name: stands in messages and files; the function's own name unless told otherwise.
+        name: used in messages and files; by default the function's own name.
         vectorised: False if the function takes one (tokens, width) array.
         evaluation_error: bounds the rounding error of the function's own evaluation, relative to 1 + |f|. The default
             suits float64; a function that computes in float32 needs 2.0**-20 or more. It is part of the error that a
             declared modulus proves; a function that runs on intervals needs none.
 
     Returns:
-        The target; `check_target` puts its claims to the test.
+        The target; `check_target` tests what it declares.
     """
     modulus = lipschitz if lipschitz is None or isinstance(lipschitz, Modulus) else Lipschitz(lipschitz)
     name = getattr(function, "__name__", type(function).__name__) if name is None else name

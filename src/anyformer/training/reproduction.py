@@ -1,7 +1,7 @@
 """Paper A's comparison of token mixers, at any size: every mixer and every hybrid, pre-trained and fine-tuned alike.
 
-Each run has a folder of its own and goes on where it stopped. Started several times on one folder, on one machine or
-on many that share a disk, the starts share the runs among them: each takes those that nobody works on.
+Each run has its own folder and resumes where it stopped. You can start it several times on one folder, on one machine
+or on many that share a disk: each process takes the runs that no other process is working on.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ class Budget:
     epochs: float
     kernel: int
     """Taps of a convolution: so many that all layers together reach from one end of the longest input to the other, as
-    the paper's do. With fewer the first token, by which pairs are classified, does not see all of a pair."""
+    the paper's do. With fewer taps the first token, which classifies pairs, does not see the whole pair."""
     seeds: int
 
 
@@ -78,7 +78,7 @@ BUDGETS = {
         *(3.0, 128, 1),
     ),
 }
-"""From a smoke test, through what two cores do in hours and in days, to the paper's own."""
+"""A smoke test, what two cores can do in hours and in days, and the paper's own budget."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class Trial:
 
 
 def trials_of(budget: Budget, place: Path) -> tuple[Trial, ...]:
-    """All trials, seed after seed: interrupted, there are as many of each entrant, but for one."""
+    """All trials, seed by seed: after an interruption the entrants' numbers of trials differ by at most one."""
     return tuple(
         Trial(entrant, seed, place / "runs" / f"{entrant.name}-{seed}")
         for seed in range(budget.seeds)
@@ -158,13 +158,13 @@ def trials_of(budget: Budget, place: Path) -> tuple[Trial, ...]:
 
 
 def reproduce(budget: Budget, materials: Materials, place: Path, watching: Watching) -> Iterator[Trial]:
-    """Do all trials that nobody else works on; each is given back when it is complete.
+    """Do all trials that no other process is working on; each is yielded when it is complete.
 
     Args:
         budget: one of BUDGETS, or another.
         materials: what `prepare_all` made.
         place: the folder of the reproduction.
-        watching: makes what is told of a trial's measurements, from its title and schedule.
+        watching: makes the callback that gets a trial's measurements, from its title and schedule.
     """
     for trial in trials_of(budget, place):
         recipe = recipe_of(budget, trial.entrant, trial.seed)
@@ -188,7 +188,7 @@ def recipe_of(budget: Budget, entrant: Entrant, seed: int) -> Recipe:
 
 
 def step_times(budget: Budget, materials: Materials, rounds: int = 5) -> dict[str, float]:
-    """Milliseconds of forward and backward of each entrant on what is trained at once: medians over rounds of turns."""
+    """Milliseconds of forward and backward for each entrant on a part of a batch: medians over interleaved rounds."""
     marks = Marks.of(materials.text.tokenizer)
     rows = budget.recipe.schedule.at_once or budget.recipe.schedule.batch
     words = MaskedWords(materials.text.train, materials.text.valid, marks, budget.recipe.text, budget.recipe.schedule)

@@ -12,7 +12,7 @@ from anyformer.reports import trace
 
 @pytest.fixture
 def halved(own, call):
-    """A model of somebody's own function, in the working directory."""
+    """A model of a user's own function, in the working directory."""
     assert call("build", "own.py:halve", "--epsilon", 0.4, "--lipschitz", 0.5, "-o", "halved").code == 0
     return "halved"
 
@@ -113,7 +113,7 @@ def test_a_bound_that_is_infinite_is_null_in_json(call, folders, monkeypatch):
 
 def test_ones_own_function_must_be_named_again(halved, call, refused):
     message = refused("verify", halved)
-    assert "--target must name the function: 'halve' is somebody's own" in message
+    assert "--target must name the function: 'halve' is a user's own" in message
     assert call("verify", halved, "--target", "own.py:halve").code == 0
     assert call("verify", halved, "--target", "own.py:halve_one", "--one-by-one").code == 0
     assert call("verify", halved, "--target", "own.py:halve_one").code == 1

@@ -1,4 +1,4 @@
-"""`pattern list`, `check` and `draw`, and `--pattern` and `--map` of the other verbs."""
+"""`pattern list`, `check` and `draw`, and `--pattern` and `--probability-map` of the other verbs."""
 
 import pytest
 

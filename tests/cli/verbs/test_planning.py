@@ -122,7 +122,7 @@ def test_mistakes_are_explained(own, refused, verb, arguments, message, kind):
 )
 def test_what_describes_ones_own_function_is_refused_for_ready_made_ones(refused, option):
     message = refused("plan", "softmax", "--epsilon", 0.3, *option)
-    assert f"{option[0]} must come with one's own function; 'softmax' is ready-made" in message
+    assert f"{option[0]} must come with your own function; 'softmax' is ready-made" in message
 
 
 def test_ones_own_function(own, call, refused):

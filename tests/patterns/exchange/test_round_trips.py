@@ -142,8 +142,8 @@ def test_a_family_of_ones_own_has_no_json():
         ({"kind": "causal", "of": 3}, "must be of a family"),
         ({"kind": "union", "parts": [{"kind": "explicit", "layers": []}]}, "at least one layer"),
         ({"kind": "explicit", "layers": [[{"indptr": [0, 1], "indices": [1]}]]}, "keys must be tokens 0 to 0"),
-        ({"kind": "explicit", "layers": [[{"indptr": [0, 1]}]]}, "Mend the JSON"),
-        ({"kind": "explicit", "layers": 3}, "Mend the JSON"),
+        ({"kind": "explicit", "layers": [[{"indptr": [0, 1]}]]}, "Fix the JSON"),
+        ({"kind": "explicit", "layers": 3}, "Fix the JSON"),
         ({"kind": "explicit", "layers": [[{"indptr": [0, "1"], "indices": [0]}]]}, "list of whole numbers"),
     ],
 )

@@ -115,7 +115,7 @@ def test_sources_name_corpora():
     [
         ("hub:", "followed by the name of a data set"),
         ("hub:a?colour=red", "no options but config, split, column; got 'colour'"),
-        ("hub:a?split", "must read name=value, parted by &; got 'split'"),
+        ("hub:a?split", "must read name=value, separated by &; got 'split'"),
         ("synthetic:words=3", "the corpus 'synthetic' must get no parameters but sentences, seed; got 'words'"),
         ("synthetic:seed=-3", "seed must be at least 0; got -3"),
         ("synthetic:sentences=0", "sentences must be at least 1; got 0"),

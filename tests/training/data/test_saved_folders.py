@@ -144,7 +144,7 @@ def test_pickled_weights_are_never_read(model, tuned, tmp_path):
         ({"num_labels": 2**40}, "num_labels in .* must be at most the number of weights"),
         ({"vocab_size": 2**40}, "vocab_size in .* must be at most"),
         ({"mixers": [{"kind": "average"}, {"kind": "bilinear", "max_length": 2**40}]}, r"mixers\.1\.max_length in"),
-        ({"mixers": [{"kind": "average"}, {"kind": "bilinear", "max_length": 4000}]}, r"speaks of 1600\d*, and"),
+        ({"mixers": [{"kind": "average"}, {"kind": "bilinear", "max_length": 4000}]}, r"asks for 1600\d*, and"),
         ({"mixers": [{"kind": []}] * 2}, "a mixer must be one of"),
         ({"attn_implementation": "somebody/kernel"}, "must not name code on the hub"),
         ({"transformers_weights": "../x.safetensors"}, "must not name other weights"),

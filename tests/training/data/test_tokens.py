@@ -135,7 +135,7 @@ def test_memory_stays_bounded(tmp_path, tokenizer, monkeypatch):
 def test_damaged_files_are_refused(tmp_path, tokenizer, spoil):
     write_tokens(Listed(tuple(LINES)), tokenizer, tmp_path / "t.npy")
     spoil(tmp_path / "t.npy", tmp_path / "t.json")
-    with pytest.raises(TrainingError, match=r"t\.npy must .* Delete both, and they are made anew"):
+    with pytest.raises(TrainingError, match=r"t\.npy must .* Delete both, and they are made again"):
         open_tokens(tmp_path / "t.npy")
 
 

@@ -30,7 +30,11 @@ def test_somebody_elses_folder_is_left_alone(tmp_path):
 
 def test_one_start_at_a_time(tmp_path):
     folder = RunFolder(tmp_path / "run")
-    with folder.held(), pytest.raises(RunInUse, match="one start at a time"), RunFolder(tmp_path / "run").held():
+    with (
+        folder.held(),
+        pytest.raises(RunInUse, match="only one process may work on a run at a time"),
+        RunFolder(tmp_path / "run").held(),
+    ):
         raise AssertionError
     with folder.held():
         pass

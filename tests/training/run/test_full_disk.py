@@ -47,7 +47,7 @@ def test_the_checkpoint_before_stays(tmp_path, monkeypatch, fails):
         save(tensors, file)
 
     monkeypatch.setattr(checkpoints, "save_file", full)
-    with pytest.raises(TrainingError, match=r"a checkpoint must be written whole; .*No space left.*goes on from there"):
+    with pytest.raises(TrainingError, match=r"a checkpoint must be written whole; .*No space left.*resumes from there"):
         pretrain(recipe(), words, tmp_path / "run")
     folder = RunFolder(tmp_path / "run")
     assert [path.name for path in folder.checkpoints.iterdir()] == ["step-000000003"]

@@ -157,7 +157,7 @@ def with_mixer(layer: int, **mixer) -> Callable[[bytes], bytes]:
         (
             "config.json",
             lambda text: text.replace(b'"hidden_size": 16', b'"hidden_size": 32'),
-            "speaks of 41140, and there",
+            "asks for 41140, and there",
         ),
         ("config.json", lambda text: text[: len(text) // 2], "config.json must be JSON"),
         ("model.safetensors", lambda text: text[: len(text) // 2], "must be a whole safetensors"),

@@ -1,4 +1,4 @@
-"""The boxes a proof speaks of: a product grid with a little left out between neighbours.
+"""The boxes of a proof: a product grid that leaves thin walls between neighbours.
 
 Along each coordinate of a token the grid is a list of disjoint intervals, the same for every token. A *cell* picks one
 interval for every entry of the sequence. What lies between the intervals is the *rest*, and its volume is known.
@@ -138,12 +138,12 @@ def volumes(boxes: Enclosure) -> Array:
         least = min(least, float(volume.min(initial=1.0)))
     if least >= 2.0**-900:
         return volume * (1 + (len(sides) + 1) * ULP)
-    # Some product may have underflowed on the way, and a later factor would multiply what was lost.
+    # A product may have underflowed before a later, large factor: the loss is then multiplied too.
     return reduce(up_times, sides, np.ones(len(boxes.low)))
 
 
 def widest_walls(target: Target, grid: Grid) -> Array:
-    """Per coordinate, the widest of them."""
+    """Per coordinate, the widest wall."""
     return np.array([float(up(wall.max())) for wall in _walls(target, grid)])
 
 

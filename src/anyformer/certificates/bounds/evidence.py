@@ -1,4 +1,4 @@
-"""What a bound on the target rests on: its own formula run on intervals, or a modulus that the user declared."""
+"""What a bound on the target relies on: its own formula run on intervals, or a modulus that the user declared."""
 
 import enum
 
@@ -24,7 +24,7 @@ class Evidence(enum.Enum):
 def evidence_for(target: Target) -> Evidence:
     """Unconditional if the function runs on intervals, else the declared modulus; an error if there is neither.
 
-    A function of one sequence would have to be run box by box, which takes long: a declared modulus is preferred.
+    A function of one sequence must be run box by box, which takes long; a declared modulus is preferred then.
     """
     if not target.vectorised and target.modulus is not None:
         return Evidence.MODULUS
@@ -41,7 +41,7 @@ def evidence_for(target: Target) -> Evidence:
 
 
 def _trouble_with_intervals(target: Target) -> str | None:
-    """Why nothing can be known of the target: it is refused, has no values, or means something else on intervals."""
+    """Why intervals cannot bound the target: they refuse it, it has no values, or it means something else there."""
     try:
         trouble = _why_nowhere_known(target)
         if trouble is None:
@@ -59,7 +59,7 @@ def _why_nowhere_known(target: Target) -> str | None:
     )
     if enclosure(target, low, high).why_unknown is None:
         return None
-    # Smaller boxes may be fine. If not even points are, none will be.
+    # Smaller boxes may have values. If even single points have none, no box will.
     points = sampled.inside(target, _POINTS, np.random.default_rng(0))[:_POINTS]
     values = enclosure(target, points, points)
     return values.why_unknown if np.isinf(values.low).any(axis=(1, 2)).all() else None

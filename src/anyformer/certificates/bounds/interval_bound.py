@@ -3,8 +3,8 @@
 A cell is cut into boxes. On a box f lies in [f_low, f_high] and g in [g_low, g_high], so |f − g| is at most
 max(f_high − g_low, g_high − f_low), and at least the gap between the two intervals. Summing volume times p-th powers
 gives an upper and a lower bound of the integral; both converge as boxes shrink. Output entries that depend on the
-same inputs are treated together and cut along those inputs only (`splitting`; a heuristic that soundness does not
-rest on). Every order of the tokens is visited: the symmetry of f is not trusted either.
+same inputs are treated together and cut along those inputs only (`splitting`; a heuristic that cannot make the bound
+wrong). Every order of the tokens is visited: the symmetry of f is not trusted either.
 
 How finely a cell is cut depends on the cell and a *threshold* alone: until what lies between its two bounds is at most
 the threshold per box. `refinement` chooses the threshold.
@@ -42,7 +42,7 @@ class OrderedCells:
 
 
 def interval_sums(job: Job, part: tuple[tuple[int, int], float]) -> Sums:
-    """What a chunk of cells contributes, cut as finely as the threshold asks for."""
+    """The sums of a chunk of cells, cut as finely as the threshold demands."""
     chunk, threshold = part
     with vigilant():
         integrals = _integrals(job, chunk)
@@ -73,7 +73,7 @@ def in_every_order(choice: Integers, outputs: Enclosure, up_to_order: bool) -> O
 
 @lru_cache(maxsize=64)
 def distinct_orders(repeats: tuple[bool, ...]) -> Integers:
-    """All orders of a row in which entry i + 1 equals entry i where `repeats[i]` says so, without doing one twice.
+    """All different orders of a row in which entry i + 1 equals entry i where `repeats[i]` is true, each once.
 
     Rows of places in the given row; equal entries stay in their order. There are n!/Π (length of each run)! of them.
     """
@@ -117,7 +117,7 @@ class CellIntegrals:
                 self._integrate(np.flatnonzero(rough[:, group]), group)
 
     def sums(self) -> Sums:
-        """What all cells contribute as they are cut now."""
+        """The sums of all cells at the present cutting."""
         coinciding = _coinciding(self.cells.choice)
         by_cell = self.lower.sum(axis=1)
         worst = self.grid.boxes(self.cells.choice[[int(by_cell.argmax())]])
@@ -188,5 +188,5 @@ def _range_of_target(target: Target, grid: Grid, choice: Integers) -> tuple[Arra
 
 
 def forget() -> None:
-    """Let go of the chunks that were kept."""
+    """Drop the chunks that were kept."""
     _integrals.cache_clear()

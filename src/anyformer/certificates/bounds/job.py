@@ -1,6 +1,6 @@
-"""What is to be bounded, cut into chunks of cells, and what each chunk contributes.
+"""The work of a proof, cut into chunks of cells, and the sums that each chunk contributes.
 
-The chunks depend on the job alone, never on who works on them; a chunk fits in memory, however many there are.
+The chunks depend on the job alone, never on the workers. A chunk fits in memory, however many chunks there are.
 """
 
 import math
@@ -64,9 +64,9 @@ class Job:
 
 
 def visits_of(network: Network, target: Target, evidence: Evidence) -> Visits:
-    """Without positions the network permutes with its input: one order of each cell says it all of g.
+    """Without positions the network permutes with its input: one order of each cell is enough for g.
 
-    With a modulus f is only looked at in that order too, so its symmetry must have been declared.
+    With a modulus, f too is evaluated in that order only, so its symmetry must have been declared.
     """
     if not network.is_equivariant:
         return Visits.EVERY_ORDER

@@ -15,12 +15,12 @@ from anyformer.certificates.propagation.gate import vigilant
 
 # Relative errors of sums and powers of non-negative numbers, and of the moduli themselves, stay far below this.
 INFLATION = 1 + 2.0**-36
-# More than what is lost where any number of products of a modulus underflow.
+# More than what all products of a modulus together can lose by underflow.
 UNDERFLOWN = 2.0**-1040
 
 
 def modulus_sums(job: Job, chunk: tuple[int, int]) -> Sums:
-    """What a chunk of cells contributes."""
+    """The sums of a chunk of cells."""
     with vigilant():
         return _sums(job, chunk)
 

@@ -1,4 +1,4 @@
-"""p-th powers that cannot underflow to nothing: errors are measured in units of about the tolerance first.
+"""p-th powers that cannot underflow to 0: errors are first measured in units of about the tolerance.
 
 |f − g|^p is 0 in float64 for p = 400 and an error of 0.1, or for p = 2 and errors of 10⁻¹⁷⁰. Divided by a power of two
 near the tolerance, which is exact, an error that matters has a power near 1. What still underflows is rounded up to the
@@ -13,7 +13,7 @@ from anyformer.arrays import Array
 from anyformer.certificates.propagation.enclosures import SMALLEST, ULP, up
 from anyformer.errors import CertificateError
 
-# Beyond it nothing is gained: on a domain of volume 1 the L^64 norm is within a few per cent of the largest error.
+# A larger p gains nothing: on a domain of volume 1 the L^64 norm is within a few per cent of the largest error.
 MOST_P = 64.0
 # More than the relative error of a power of a number that is itself known to a few ulps, for p up to MOST_P.
 ROUNDING = 2.0**-40
@@ -34,7 +34,7 @@ def unit_for(tolerance: float) -> float:
 def power_above(x: Array, unit: float, p: float) -> Array:
     """At least (x/unit)^p for x >= 0; 0 only where x is 0, NaN where x is NaN."""
     with np.errstate(over="ignore", under="ignore"):
-        # The quotient may underflow too, and is then still more than 0.
+        # The quotient may underflow too; the true quotient is still above 0.
         ratio = up(x) / unit * (1 + 8 * ULP) + SMALLEST
         return np.where(x <= 0, 0.0, ratio**p * (1 + ROUNDING) + SMALLEST)
 

@@ -55,7 +55,7 @@ ASSUMPTIONS = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
-    """The claim d_p(f, g) <= certified_error <= tolerance about the network with this digest, and what it rests on."""
+    """The claim d_p(f, g) <= certified_error <= tolerance about the network with this digest, and what is trusted."""
 
     kind: Evidence
     target: Declaration
@@ -67,7 +67,7 @@ class Certificate:
     weights_digest: str
     measured: MeasuredError
     construction: Mapping[str, Any]
-    """How it was built: for readers. The checker takes only its effort from here, never anything it believes."""
+    """How it was built, for readers. The checker takes only `tightness` from here, and a wrong one cannot fool it."""
 
     def __repr__(self) -> str:
         return (
@@ -156,7 +156,7 @@ def certificate_from_json(text: str) -> Certificate:
 
 
 def _check_words(reader: "_Reader", certificate: Certificate) -> None:
-    """Sentences follow from the numbers and the kind; others would mislead whoever reads them."""
+    """The sentences must follow from the numbers and the kind; others would mislead readers."""
     for name, expected in (("claim", certificate.claim), ("assumptions", list(ASSUMPTIONS[certificate.kind]))):
         if reader.field(name, type(expected)) != expected:
             raise CertificateError(
@@ -197,7 +197,7 @@ class _Reader:
         return value
 
     def check_names(self, known: tuple[str, ...]) -> None:
-        # What is not understood cannot be checked, and may mislead whoever reads it.
+        # An unknown field cannot be checked, and may mislead readers.
         for name in self.data:
             if name not in known:
                 raise CertificateError(

@@ -1,4 +1,4 @@
-"""What a verdict is about, in full: two claims that differ in anything never look alike."""
+"""What a verdict is about, in full: two different claims never look the same."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from anyformer.targets.target import Symmetry
 
 @dataclass(frozen=True)
 class Claim:
-    """d_p(f, g) <= tolerance, for the target f as it was used, over its domain, and what that rests on."""
+    """d_p(f, g) <= tolerance, for the target f as it was used, over its domain, and what is trusted."""
 
     target: Declaration
     p: float
@@ -22,7 +22,7 @@ class Claim:
     kind: Evidence
     weights_digest: str
     float64: Reach = Reach.CELLS
-    """Where the float64 program keeps to it; real arithmetic does on the whole domain."""
+    """Where the claim holds for the float64 program; in real arithmetic it holds on the whole domain."""
 
     def facts(self) -> dict[str, str]:
         """Every part of the claim as text, by name. Numbers have all their digits."""
@@ -31,7 +31,7 @@ class Claim:
         order = "with positions" if declared.symmetry is Symmetry.NONE else "permutation equivariant"
         return {
             "target": f"{declared.name}({given}) on {declared.tokens} tokens of width {declared.width}",
-            "defined by": "the catalogue of this package" if declared.is_ready_made else "somebody's own function",
+            "defined by": "the catalogue of this package" if declared.is_ready_made else "a user's own function",
             "symmetry": order,
             "domain": _domain(declared),
             "norm": f"L^{self.p!r}: the integral of the sum over all entries of |f − g|^p, to the power 1/p",

@@ -29,7 +29,7 @@ class Declaration:
 
     @classmethod
     def of(cls, target: Target) -> "Declaration":
-        """What a target declares. It counts as ready-made if the catalogue gives this very target, positions aside."""
+        """What a target declares. It is ready-made if the catalogue gives exactly this target, apart from positions."""
         return cls(
             target.name,
             _is_from_catalogue(target),
@@ -58,16 +58,15 @@ class Declaration:
             )
         if not self.is_ready_made:
             raise CertificateError(
-                f"the target {self.name!r} is somebody's own function, and a model never makes us import code; "
+                f"the target {self.name!r} is a user's own function, and a model file never runs code; "
                 f"name it again: --target path/to/file.py:function on the command line, target=… in Python"
             )
         try:
-            # Domain and modulus are the catalogue's, whatever the file says; the symmetry claimed is tested by the
-            # checker.
+            # Domain and modulus come from the catalogue, not from the file; the checker tests the claimed symmetry.
             found = ready_made(self.name, self.tokens, self.width, **self.parameters)
         except (TargetError, TypeError) as error:
             raise CertificateError(f"the certificate names a ready-made target that does not exist: {error}") from error
-        if found.name != self.name:  # people may type underscores; two claims that differ must not look alike
+        if found.name != self.name:  # the catalogue also accepts underscores, but a claim must have one form only
             raise CertificateError(f"the certificate must name its target as the catalogue does; got {self.name!r}")
         return replace(found, symmetry=self.symmetry)
 

@@ -39,9 +39,9 @@ def measure_error(
 ) -> MeasuredError:
     """Estimate the L^p distance of a network (any callable on (batch, tokens, width)) and a target.
 
-    With `strata`, points are drawn in every cell of the grid if there are not too many: errors that live on thin sets
-    of cells, such as equal tokens, are then met in true proportion. Otherwise a scrambled Halton sequence is used.
-    Powers are taken of errors in units of about the tolerance, so that they do not underflow.
+    With `strata`, points are drawn in every cell of the grid if there are not too many: errors on thin sets of cells,
+    such as equal tokens, are then sampled in true proportion. Otherwise a scrambled Halton sequence is used. Powers are
+    taken of errors in units of about the tolerance, so that they do not underflow.
     """
     from scipy.special import stdtrit
 

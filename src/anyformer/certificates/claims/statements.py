@@ -1,4 +1,4 @@
-"""Whatever a certificate states must follow or be seen again; otherwise it is not proved, small as the error may be."""
+"""Everything that a certificate states must be derived or measured again; otherwise it is not proved."""
 
 import math
 
@@ -20,7 +20,7 @@ MEASURED_AGREEMENT = 1e-6
 
 
 def misstatement(network: Network, certificate: Certificate, target: Target, bound: ErrorBound) -> str | None:
-    """Something the certificate states that is not so, if there is any."""
+    """A false statement of the certificate, if there is one."""
     if certificate.weights_digest != digest(network):
         return "the certificate was issued for other weights: its digest is not that of this network"
     return (
@@ -57,9 +57,9 @@ def _about_terms(certificate: Certificate, bound: ErrorBound) -> str | None:
 
 
 def _about_measurement(network: Network, certificate: Certificate, target: Target) -> str | None:
-    """The points are drawn anew from the same seed, so the same error must be found."""
+    """The points are drawn again from the same seed, so the measured error must be the same."""
     stated = certificate.measured
-    with np.errstate(all="ignore"):  # what overflows cannot agree
+    with np.errstate(all="ignore"):  # a value that overflows cannot agree
         again = measure_error(
             lambda x: run(network, x), target, certificate.p, strata=certificate.grid, tolerance=certificate.tolerance
         )

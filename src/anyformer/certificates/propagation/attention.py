@@ -4,10 +4,10 @@ A head of size 1 whose values are its keys returns a *tilted mean* T(q; k) = Σ 
 
     max k − Σ_i g_i e^{−q g_i}  <=  T(q; k)  <=  max k,        g_i = max k − k_i >= 0,
 
-for T = max k − Σ w_i g_i, and the weight w_i is at most e^{−q g_i}, its odds against the winner. For q < 0 mirror it.
-One rule serves points (where the sum underflows, softmax *is* hardmax) and wide boxes (g e^{−q g} <= 1/(e·q)).
-For sparsemax and entmax w_i = 0 from a fixed lag q·g_i on, which leaves nothing to bound. Other heads are enclosed by
-the hull of their values, of which they return a mean. With a sparsity pattern all of it is done for the keys in view.
+because T = max k − Σ w_i g_i, and the weight w_i is at most e^{−q g_i}, its odds against the winner. For q < 0 mirror
+it. One rule serves points (where the sum underflows, softmax *is* hardmax) and wide boxes (g e^{−q g} <= 1/(e·q)). For
+sparsemax and entmax w_i = 0 from a fixed lag q·g_i on, which leaves nothing to bound. Other heads are enclosed by the
+hull of their values, of which they return a mean. With a sparsity pattern all of it is done for the keys in view.
 """
 
 import math
@@ -70,7 +70,7 @@ def _head(
 
 
 def _by_view(seen: Neighbours) -> dict[tuple[int, ...], list[int]]:
-    """Queries by what they see: those that see the same are treated together."""
+    """Queries grouped by the keys that they see."""
     groups: dict[tuple[int, ...], list[int]] = {}
     for query in range(seen.tokens):
         groups.setdefault(tuple(seen.keys_of(query).tolist()), []).append(query)
@@ -80,7 +80,7 @@ def _by_view(seen: Neighbours) -> dict[tuple[int, ...], list[int]]:
 def _head_among(
     layer: AttentionLayer, h: int, queries: Enclosure, keys: Enclosure, arithmetic: Arithmetic
 ) -> list[Enclosure]:
-    """What head h returns to some tokens that all look at the same others: (batch, queries) per unit of head size."""
+    """What head h returns to queries that all see the same keys: (batch, queries) per unit of head size."""
     values = affine(layer.W_V[h], keys[..., None, :])
     units, askers = range(len(layer.W_V[h])), queries.low.shape[1]
     if not layer.W_K[h].any() or not (layer.W_Q[h].any() or layer.b_Q[h].any()):
@@ -92,7 +92,7 @@ def _head_among(
 
 
 def _hull(values: Enclosure, arithmetic: Arithmetic, askers: int) -> Enclosure:
-    """Between the smallest and the largest value of all keys, for every asker."""
+    """Between the smallest and the largest value of all keys, for every query."""
     margin = _rounding_of_means(values, arithmetic)
     low = values.low.min(axis=1, keepdims=True) - margin
     high = values.high.max(axis=1, keepdims=True) + margin
@@ -163,7 +163,7 @@ def _near_maximum(
     """T(q; k) for q > 0, by the bound above; entries with q <= 0 are not used by the caller."""
     slack = keys.slack.max(axis=1, keepdims=True)
     top_low, top_high = keys.low.max(axis=1, keepdims=True), keys.high.max(axis=1, keepdims=True)
-    # What every query shares: gaps of the keys below the winner, for float64 and (with the slack) for real arithmetic.
+    # The same for every query: gaps of the keys below the winner, for float64 and (with the slack) for real arithmetic.
     gap_low = np.maximum(top_low - keys.high, 0.0)
     gap_high = up(top_high - keys.low)
     sharpness = np.maximum(tilt.low - tilt.slack, SMALLEST)[..., None]
@@ -171,7 +171,7 @@ def _near_maximum(
     if isinstance(probability_map, Softmax):
         losses = _largest_loss(sharpness, *real_gaps)
     else:
-        # Whoever lags far enough behind has no weight at all; the others have at most all of it.
+        # A key that lags far enough behind has no weight; the others together have at most all of it.
         with np.errstate(over="ignore"):
             out = sharpness * real_gaps[0] * (1 - 8 * ULP) >= _lag(probability_map)
         losses = np.where(out, 0.0, real_gaps[1])
@@ -192,9 +192,9 @@ def _near_maximum(
 
 
 def _lag(probability_map: ProbabilityMap) -> float:
-    """From which lag in the scores on a loser's weight is 0 in float64: exactly, or since its exponential underflows.
+    """The lag in the scores from which on a loser's weight is 0 in float64: by definition, or because exp underflows.
 
-    A hair more than the threshold, so that rounding of the lag cannot decide.
+    Slightly more than the threshold, so that rounding of the lag cannot decide.
     """
     if isinstance(probability_map, Softmax):
         return UNDERFLOW

@@ -13,12 +13,12 @@ Rounding. Let a program add products in any order, fused or not. If all products
 neither the positive nor the negative ones add up to more than 2⁵³q, every partial sum is a multiple of q below 2⁵³q: a
 float. Nothing rounds, and every order gives the same bits. Otherwise the error of k operations is at most
 k·u/(1 − k·u)·Σ|products| with u = 2⁻⁵³, and 2⁻¹⁰⁷⁴ for each product that underflows; the ends move outwards by more
-than that. One rule covers both the program and this checker's own arithmetic. That the program's sums are finite at
-all is the business of `gate`.
+than that. One rule covers both the program and this checker's own arithmetic. `gate` shows that the program's sums are
+finite.
 
 NaN. The checker runs with NumPy's floating-point errors switched on (`gate.vigilant`): an operation that makes NaN or
-overflows raises, and the verdict is undecided. Where an end may be infinite and ∞ − ∞ can occur, the lines say so, and
-NaN becomes "nothing is known": −∞ for a low end, ∞ for a high end or an error.
+overflows raises, and the verdict is undecided. Where an end may be infinite and ∞ − ∞ can occur, the code handles it on
+that line, and NaN becomes "nothing is known": −∞ for a low end, ∞ for a high end or an error.
 """
 
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ class Enclosure:
     def folded(self) -> "Enclosure":
         """The slack put inside the ends, rounded outwards."""
         some = self.slack > 0
-        with np.errstate(over="ignore", under="ignore"):  # an infinite end is a true one
+        with np.errstate(over="ignore", under="ignore"):  # an infinite end is a true bound
             low = np.where(some, np.nextafter(self.low - self.slack, -np.inf), self.low)
             high = np.where(some, np.nextafter(self.high + self.slack, np.inf), self.high)
         return Enclosure.box(low, high)
@@ -78,8 +78,8 @@ def stack(parts: list[Enclosure]) -> Enclosure:
 
 
 def up(x: Array) -> Array:
-    """A little more than a positive x: covers the few roundings that computing x took. 0 stays 0, and NaN is NaN."""
-    with np.errstate(over="ignore"):  # infinity is more, too
+    """Slightly more than a positive x, to cover the few roundings in computing x. 0 stays 0, and NaN stays NaN."""
+    with np.errstate(over="ignore"):  # infinity is a true upper bound
         return np.where(x <= 0, 0.0, x * (1 + 8 * ULP) + SMALLEST)
 
 

@@ -23,12 +23,12 @@ from anyformer.certificates.propagation.gate import check_feed_forward, largest
 from anyformer.networks.layers import FeedForwardStage
 from anyformer.networks.runs import LayerRun, Layers, runs
 
-# Numbers from here on have all their bits, and so have a 2⁵³rd of them.
+# From here on a number x and also x·2⁻⁵³ are normal, with all their bits.
 NORMAL = 2.0**-960
 
 
 class Arithmetic(enum.Enum):
-    """Whose values an enclosure must hold."""
+    """Which arithmetic an enclosure must cover."""
 
     FLOAT64_AND_REAL = "the float64 program and the network in real arithmetic"
     REAL = "the network in real arithmetic"
@@ -149,12 +149,12 @@ def _along(units: _Layers, coordinate: int, x: Enclosure, arithmetic: Arithmetic
 def _range(units: _Layers, coordinate: int, output: int, t_low: Array, t_high: Array) -> tuple[Array, Array]:
     """Bounds of one output coordinate for t in [t_low, t_high], the other coordinates being 0.
 
-    Where the line beyond the outermost kink is flat, t may as well stop there: that spares the rounding of far ends,
-    and makes an unbounded interval bounded. Otherwise an infinite end means an infinite range. Kinks are exact: slopes
-    are powers of two, and quotients of tame numbers neither overflow nor underflow.
+    Where the line beyond the outermost kink is flat, the interval is cut off at the kink: this avoids the rounding of
+    far ends and makes an unbounded interval bounded. Otherwise an infinite end means an infinite range. Kinks are
+    exact: slopes are powers of two, and quotients of tame numbers neither overflow nor underflow.
     """
     slopes = units.W_1[:, :, coordinate]
-    # A unit that does not look at t has no kink; 0 is as good a spot as any.
+    # A unit that does not read t has no kink; 0 is as good a place as any.
     kinks = -units.b_1 / np.where(slopes == 0, 1.0, slopes) * (slopes != 0)
     for side, outermost in ((1.0, kinks.max(axis=1)), (-1.0, kinks.min(axis=1))):
         growth, error = _growth(units, coordinate, output, side)
@@ -172,10 +172,10 @@ def _range(units: _Layers, coordinate: int, output: int, t_low: Array, t_high: A
 
 
 def images(stage: FeedForwardStage, layers: range, coordinate: int, t_low: float, t_high: float) -> tuple[Array, Array]:
-    """What each of some layers that read one coordinate t makes of an interval of it, both in float64 and exactly.
+    """The image of an interval of t under each of some layers that read only the coordinate t, in float64 and exactly.
 
     Shape (layers, width): for that coordinate where t goes, for the others what is added to them. Below the kinks of
-    units that all look upwards a layer changes nothing, in float64 neither: only beyond them something is rounded.
+    units that all look upwards a layer changes nothing, also in float64; rounding happens only beyond them.
     """
     units = _Layers(*(array[layers.start : layers.stop] for array in (stage.W_1, stage.b_1, stage.W_2, stage.b_2)))
     slopes = units.W_1[:, :, coordinate]
@@ -232,7 +232,7 @@ def _rounding_between(units: _Layers, coordinate: int, t_low: Array, t_high: Arr
     # What underflows in a unit is multiplied by its W_2.
     margin = up(operations * (ULP * size + SMALLEST * (1 + np.abs(W_2).sum(axis=2))))
     ends = np.stack([slopes * t_low, slopes * t_high])
-    # A unit may be asleep in float64 for the only reason that w·t underflows; in real arithmetic it is awake.
+    # A unit may be asleep in float64 only because w·t underflows, while it is awake in real arithmetic.
     lost = (np.abs(ends) < NORMAL) & (np.stack([t_low, t_high]) != 0) & (slopes != 0) & (biases == 0)
     awake = ~(((ends + biases <= 0) & ~lost).all(axis=0) | (W_2 == 0).all(axis=1))
     opposite = (np.sign(ends) == -np.sign(biases)).all(axis=0)
@@ -241,7 +241,7 @@ def _rounding_between(units: _Layers, coordinate: int, t_low: Array, t_high: Arr
     homogeneous = (biases == 0) & (np.abs(slopes) >= 1)
     alone = (awake.sum(axis=1) <= 1) & (~awake | sterbenz | homogeneous).all(axis=1)
     is_power = np.abs(np.frexp(W_2)[0]) == 0.5
-    with np.errstate(over="ignore"):  # infinity is large enough
+    with np.errstate(over="ignore"):  # infinity is a true bound
         gain = np.abs(W_2) * np.where(biases == 0, np.abs(slopes), np.abs(biases))[:, None, :]
     is_kept = is_power & (gain >= np.where(biases == 0, 1.0, NORMAL)[:, None, :])
     exact_products = (~awake[:, None, :] | (W_2 == 0) | is_kept).all(axis=2)

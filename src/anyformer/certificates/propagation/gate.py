@@ -12,10 +12,10 @@ query, key, value, score, hidden unit, product and partial sum of every layer, s
 infinity and no NaN can occur, in any order of the sums. Underflow is not excluded, it is counted: 2⁻¹⁰⁷⁴ for every
 operation (`enclosures`), and nothing counts as exact that may have underflowed.
 
-*No NaN passes* (`vigilant`): whoever derives a bound does it with NumPy's errors switched on, so that the checker's own
-arithmetic raises where it overflows or makes NaN, unless the line says what becomes of it.
+*No NaN passes* (`vigilant`): bounds are derived with NumPy's errors switched on, so the checker's own arithmetic raises
+where it overflows or makes NaN, unless the code at that line handles it.
 
-Real arithmetic needs none of this: it has no ends. It is followed outside the cells too.
+Real arithmetic needs none of this, because it has no largest number. It is followed outside the cells too.
 """
 
 from collections.abc import Iterator
@@ -96,7 +96,7 @@ def check_attention(layer: AttentionLayer, x: Enclosure, where: str) -> None:
 
 
 def _sizes_of_feed_forward(stage: FeedForwardStage, size: float) -> Array:
-    """For every layer a bound on whatever it computes from tokens of at most this size."""
+    """For every layer a bound on every number that it computes from tokens of at most this size."""
     if stage not in _GAINS:
         _GAINS[stage] = _gains(stage)
     reading, biases, writing, shifts = _GAINS[stage]
@@ -130,10 +130,10 @@ def _check_finite(stage: Stage, sizes: Array) -> None:
 
 
 def _known(size: float) -> str:
-    return f"{size:.3g}" if np.isfinite(size) else "any size, for all that is known"
+    return f"{size:.3g}" if np.isfinite(size) else "an unknown size"
 
 
 def place(stage: Stage, layer: int) -> str:
-    """A layer, as a reader finds it."""
+    """Where a layer is, in words for a message."""
     kind = "attention" if isinstance(stage, AttentionStage) else "feed-forward"
     return f"{kind} layer {layer} of the stage {stage.name!r}"

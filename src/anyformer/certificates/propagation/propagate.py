@@ -47,7 +47,7 @@ def propagate_stages(
 
 
 def before_mixing(network: Network) -> range:
-    """The stages before the first attention, in which every token is on its own."""
+    """The stages before the first attention, in which tokens do not affect each other."""
     return range(next((k for k, stage in enumerate(network.stages) if isinstance(stage, AttentionStage)), 0))
 
 
@@ -58,7 +58,7 @@ def propagate_stage(
     layers: Layers = Layers.AWAKE,
     views: list[View] | None = None,
 ) -> Enclosure:
-    """Enclose the output of one stage; attention with what each layer may look at, if that is not everything."""
+    """Enclose the output of one stage; `views` says which keys each attention layer may look at, if not all."""
     if isinstance(stage, AttentionStage):
         for k in range(len(stage)):
             if arithmetic is Arithmetic.FLOAT64_AND_REAL:

@@ -1,9 +1,10 @@
 """The float64 program between the cells: does it stay finite there too, and what can it return?
 
 The whole domain is followed as one box. A short stage is walked through layer by layer. In a long one that reads a
-single coordinate t, such as a table of values, one interval is sought that every layer maps into itself; all layers
-are looked at together, and by induction t never leaves it. Other coordinates gain at most what all layers together
-may add. This is coarse, and enough: the network's last stage, a clip, is short and walked through.
+single coordinate t, such as a table of values, the checker looks for one interval that every layer maps into itself. It
+examines all layers together, and by induction t never leaves the interval. Other coordinates gain at most what all
+layers together may add. This is coarse but enough: the network's last stage, a clip, is short and is walked through
+layer by layer.
 """
 
 import enum
@@ -28,14 +29,14 @@ from anyformer.networks.runs import runs
 from anyformer.targets.domains import Domain
 
 SHORT = 64
-# Layers that are looked at together.
+# How many layers are examined together.
 AT_ONCE = 1 << 9
 # How often an interval may grow before it holds its own images.
 GROWTH = 8
 
 
 class Reach(enum.Enum):
-    """Where something is known of the float64 program."""
+    """Where the claim is known to hold for the float64 program."""
 
     CELLS = "the cells"
     DOMAIN = "the whole domain"
@@ -94,7 +95,7 @@ def _held(stage: FeedForwardStage, layers: range, coordinate: int, low: Array, h
         room = 2.0**-20 * max(abs(t_low), abs(t_high), abs(lowest), abs(highest))
         t_low, t_high = min(t_low, lowest - room), max(t_high, highest + room)
     else:
-        raise NotShown(f"{place(stage, layers.start)} begins a run that no interval was seen to hold")
+        raise NotShown(f"{place(stage, layers.start)} begins a run of layers for which no invariant interval was found")
     low = low - up(np.maximum(-least, 0.0).sum(axis=0)) * (1 + 2.0**-30)
     high = high + up(np.maximum(most, 0.0).sum(axis=0)) * (1 + 2.0**-30)
     # Adding to a coordinate rounds once a layer.

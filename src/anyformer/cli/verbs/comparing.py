@@ -102,7 +102,7 @@ def _check_range(options: Options, largest: float, points: int) -> None:
 
 
 def _check_picture(place: Path) -> None:
-    """Better to fail now than after an hour of building."""
+    """Check the place now, not after an hour of building."""
     if place.suffix.lower() not in SUFFIXES:
         raise UsageError(f"--output must end in {', '.join(SUFFIXES)}; got {str(place)!r}.")
     if place.is_dir() or not place.parent.is_dir() or not os.access(place.parent, os.W_OK):

@@ -37,7 +37,7 @@ def verify(
     max_hours: MaxHours = ORDINARY.seconds / HOUR,
     json: Json = False,
 ) -> None:
-    """Prove a model's error anew, trusting neither its certificate nor its builder. Exit code 0 only if proved."""
+    """Prove a model's error again, trusting neither its certificate nor its builder. Exit code 0 only if proved."""
     from anyformer.certificates.checker import Verdict
     from anyformer.model import load
     from anyformer.reports.verification import verification_data, verification_view
@@ -60,8 +60,8 @@ def _named_target(certificate: "Certificate", spec: str | None, one_by_one: bool
         raise UsageError("--one-by-one must come with --target; got it alone. Name the function or leave it out.")
     if not certificate.target.is_ready_made:
         raise UsageError(
-            f"--target must name the function: {certificate.target.name!r} is somebody's own, and a model never "
-            "makes us import code. Add --target path/to/file.py:function."
+            f"--target must name the function: {certificate.target.name!r} is a user's own, and a model file "
+            "never runs code. Add --target path/to/file.py:function."
         )
     return None
 
@@ -96,7 +96,7 @@ def run(
 def _outputs(model: "Model", sequences: "Array") -> "Array":
     import numpy as np
 
-    with np.errstate(all="ignore"):  # what overflows shows in the outputs
+    with np.errstate(all="ignore"):  # an overflow shows in the outputs
         outputs = model(sequences)
     if not np.isfinite(outputs).all():
         where = int(np.argwhere(~np.isfinite(outputs))[0][0])
@@ -120,7 +120,7 @@ def _report_run(outputs: "Array", outside: int, output: Path | None, json: bool)
 
 
 def _count_outside(model: "Model", sequences: "Array") -> int:
-    """How many sequences the certificate does not speak of. With compact support it speaks of all."""
+    """How many sequences the certificate does not cover. With compact support it covers all."""
     from anyformer.targets import CompactSupport
 
     domain, width = model.certificate.target.domain, model.network.width

@@ -1,4 +1,4 @@
-"""`pattern list`, `pattern check` and `pattern draw`: who may look at whom, and whether that suffices."""
+"""`pattern list`, `pattern check` and `pattern draw`: which tokens may attend to which, and is that universal?"""
 
 from pathlib import Path
 from typing import Annotated
@@ -31,7 +31,7 @@ def check(
     seconds: Annotated[float, typer.Option(help="How long the solver may look for a path.")] = 10.0,
     json: Json = False,
 ) -> None:
-    """Is a Transformer with this pattern a universal approximator? Exit code 0 only if some theorem says so."""
+    """Is a Transformer with this pattern a universal approximator? Exit code 0 only if a theorem shows it."""
     from anyformer.patterns import check_universality, parse
     from anyformer.reports.patterns import universality_view
 
@@ -48,7 +48,7 @@ def draw(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="A picture: .svg, .png or .pdf.")],
     json: Json = False,
 ) -> None:
-    """Draw who sees whom in each layer, after how many hops, and the path γ."""
+    """Draw which token sees which in each layer, after how many hops, and the path γ."""
     from anyformer.patterns import draw as draw_pattern
     from anyformer.patterns import parse
     from anyformer.reports.terminal import paragraph

@@ -60,7 +60,7 @@ def build(
 
 
 def _check_free(folder: Path, overwrite: bool) -> None:
-    """Better to fail now than after an hour of proving."""
+    """Check the folder now, not after an hour of proving."""
     if os.path.lexists(folder) and not overwrite:
         raise UsageError(f"--output must be a new folder; {str(folder)!r} exists. Choose another or add --overwrite.")
     if os.path.islink(folder) or (folder.is_dir() and set(os.listdir(folder)) - set(FILES)):

@@ -109,7 +109,7 @@ def finetune(
 
 
 def _examples(pairs: list[str] | None, questions: Path | None, held_out: str | None) -> tuple["Examples", "Examples"]:
-    """What to train on and what to measure on; a tenth of the former where nothing is said of the latter."""
+    """What to train on and what to measure on; by default the latter is a tenth of the data."""
     from anyformer import training
     from anyformer.training.data.hold_out import TENTH
 

@@ -22,7 +22,8 @@ def multiset_multiplier(codes: Integers, tokens: int, factor: int) -> int:
     """The smallest K for all multisets of `tokens` codes of a B_n set.
 
     Take g out of one multiset and g' out of the other: what is left are arbitrary sums σ, σ' of n − 1 codes, and S' −
-    S = σ' − σ − D. So K is bad iff D + f·D/K is a difference of two (n − 1)-sums for some D that K divides f·D for.
+    S = σ' − σ − D. So K is bad iff there is a D such that K divides f·D and D + f·D/K is a difference of two (n −
+    1)-sums.
     """
     differences = np.unique(codes[:, None] - codes[None, :])
     differences = differences[differences > 0]
@@ -36,7 +37,7 @@ def multiset_multiplier(codes: Integers, tokens: int, factor: int) -> int:
 
 
 def _test_for_differences(codes: Integers, order: int) -> Callable[[Integers], bool]:
-    """A test whether some of the given numbers is a difference of two sums of `order` codes."""
+    """A test whether any of the given numbers is a difference of two sums of `order` codes."""
     longest = int(order * codes[-1])
     if longest > LARGEST_TABLE:
         raise NoCodes(f"codes up to {codes[-1]:,} are too long to find a multiplier for sums of {order} of them")
@@ -46,7 +47,7 @@ def _test_for_differences(codes: Integers, order: int) -> Callable[[Integers], b
     is_sum = np.zeros(2 * longest + 2, dtype=bool)
     is_sum[sums] = True
     if longest > SHORT_TABLE:
-        # Few numbers are asked about and sums are few beside the table: look them up one number at a time.
+        # There are few numbers to test, and few sums compared with the table: test one number at a time.
         return lambda wanted: any(bool(is_sum[sums + x].any()) for x in wanted[wanted <= longest].tolist())
     reachable = _autocorrelation(is_sum[: longest + 1]) > 0.5
     return lambda wanted: bool(reachable[wanted[wanted <= longest]].any())
@@ -60,7 +61,7 @@ def _autocorrelation(indicator: NDArray[np.bool_]) -> NDArray[np.float64]:
 
 
 def positional_codes(columns: int, tokens: int) -> Integers:
-    """g[k, c] = c·M^k + a_k: the sum names the sequence by its digits, and the a_k keep all codes apart and rising."""
+    """g[k, c] = c·M^k + a_k: the digits of a sum give the sequence, and the a_k make all codes differ and increase."""
     powers = np.array([columns**k for k in range(tokens)], dtype=np.int64)
     spans = (columns - 1) * powers + 1
     offsets = np.concatenate([[0], np.cumsum(spans)[:-1]])
@@ -79,7 +80,7 @@ def positional_multiplier(codes: Integers, factor: int) -> int:
 
 
 def _collides(flat: Integers, k: int, tokens: int, columns: int) -> bool:
-    """Whether two codes agree modulo k and some two sequences that hold them are as far apart as that takes."""
+    """Whether two codes agree modulo k and two sequences that hold them have sums with exactly that distance."""
     residue = flat % k
     order = np.argsort(residue, kind="stable")
     for near in range(1, len(order)):

@@ -1,4 +1,4 @@
-"""Integers whose sums never collide: B_n sets (generalised Sidon sets), so that a sum of n codes names the multiset.
+"""Integers whose sums never collide: B_n sets (generalised Sidon sets), so a sum of n codes determines the multiset.
 
 A set is B_n if all sums of n of its members, with repetition, are different. Three ways, by size:
 
@@ -19,7 +19,7 @@ from anyformer.errors import NoCodes
 
 # The greedy search takes seconds from about this many sums on, and its codes are then longer than the algebraic ones.
 GREEDY_SUMS = 10_000
-# Longer ones leave no bits for outputs anyway.
+# Longer codes leave no bits for outputs anyway.
 LONGEST_CODE = 2**53
 MULTIPLIERS = 64
 
@@ -68,7 +68,7 @@ def _grown(forbidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
 def _forbid(
     forbidden: NDArray[np.bool_], sums: list[Integers], checked: list[Integers], order: int
 ) -> NDArray[np.bool_]:
-    """Mark x with k·x = s' − s; differences between sums that were all there the last time are marked already."""
+    """Mark x with k·x = s' − s; differences between sums that are not new are marked already."""
     limit = len(forbidden)
     whole_new = np.setdiff1d(sums[order], checked[order], assume_unique=True)
     for k in range(1, order + 1):
@@ -108,7 +108,7 @@ def _times(members: Integers, unit: int, modulus: int) -> Integers:
 
 
 def _shortest(members_of: Integers, modulus: int, count: int) -> Integers:
-    """The shortest stretch of `count` members over some multiples: sums stay different modulo q^n − 1 under both."""
+    """The `count` members that span the least, over some multiples and shifts: sums stay different modulo q^n − 1."""
     units = [a for a in range(1, 4 * MULTIPLIERS) if math.gcd(a, modulus) == 1][:MULTIPLIERS]
     best = None
     for unit in units:

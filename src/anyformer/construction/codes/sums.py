@@ -43,9 +43,9 @@ class SumCodes:
 
 
 def sum_codes(lattice: Lattice) -> SumCodes:
-    """Codes and multiplier for a grid, the same whenever asked.
+    """Codes and multiplier for a grid; the same grid always gives the same codes.
 
-    With a support, no id may be 0: that is where tokens of sequences outside it wait.
+    With a support, no id may be 0: tokens of sequences outside the support stand at 0.
     """
     made = _sum_codes(lattice.columns, lattice.tokens, lattice.has_positions)
     return replace(made, codes=made.codes + 1) if lattice.is_guarded else made
@@ -65,5 +65,5 @@ def _sum_codes(columns: int, tokens: int, has_positions: bool) -> SumCodes:
     return _KNOWN[key]
 
 
-# Planning asks for the same few grids again and again.
+# Planning needs the same few grids again and again.
 _KNOWN: dict[tuple[int, int, bool], SumCodes] = {}

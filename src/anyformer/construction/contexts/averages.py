@@ -17,7 +17,7 @@ from anyformer.networks.roles import Role
 
 @dataclass(frozen=True, eq=False)
 class Averages:
-    """Recode, then add a multiple of the mean. Sequences with equal columns have ids too, so nothing is lost."""
+    """Recode, then add a multiple of the mean. Sequences with equal columns get ids too."""
 
     codes: SumCodes
     width: int
@@ -40,7 +40,7 @@ class Averages:
 
     @property
     def carry(self) -> float:
-        """A token's share in what the mean brings to the others."""
+        """The share of a token's first coordinate that the mean brings to the others."""
         return self.codes.attention_gain / self.codes.tokens
 
     def farthest(self, top: float) -> float:

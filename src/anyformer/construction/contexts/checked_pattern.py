@@ -1,4 +1,4 @@
-"""What the universality checker says of a pattern at some length; planning asks again and again."""
+"""The universality checker's report on a pattern at some length, cached because planning needs it often."""
 
 from functools import lru_cache
 

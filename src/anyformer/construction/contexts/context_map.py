@@ -1,4 +1,4 @@
-"""What makes methods that work with tables different: how quantised columns become ids."""
+"""The context map, in which table methods differ: how quantised columns become ids."""
 
 from typing import Protocol
 
@@ -30,11 +30,11 @@ class ContextMap(Protocol):
 
     @property
     def leaves_strays(self) -> bool:
-        """Whether some sequences get no ids: then their tokens must be sent to 0 in the end."""
+        """Whether some sequences get no ids; their tokens must be sent to 0 in the end."""
         ...
 
     def farthest(self, top: float) -> float:
-        """How large a token can become on the walls between cells, where nothing is promised, if ids stay below top."""
+        """How large a token can become on the walls between cells, if ids on the cells stay below `top`."""
         ...
 
     def ids(self, columns: Integers) -> Integers:

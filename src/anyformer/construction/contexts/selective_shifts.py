@@ -77,7 +77,7 @@ def _shift_layers(name: str, lattice: Lattice, lower: Array, upper: Array, gain:
 
 
 def _add_maximum(name: str, lattice: Lattice, gain: float) -> AttentionStage:
-    """One head that looks at the largest token whoever asks; the other idle."""
+    """One head looks at the largest token, for every query; the other is idle."""
     reads = np.zeros((1, 2, 1, lattice.width))
     reads[0, 0, 0] = lattice.radices
     b_Q, W_O = np.zeros((1, 2, 1)), np.zeros((1, 2, lattice.width, 1))

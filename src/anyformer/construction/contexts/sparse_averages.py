@@ -1,9 +1,9 @@
-"""Context ids by means over neighbourhoods, hop by hop, of codes with radix enough to name the whole input.
+"""Context ids by means over neighbourhoods, hop by hop, of codes whose radix is large enough to tell all inputs apart.
 
 Token k gets the code Λ(c + B)·R^k, where Λ is the least common multiple of all neighbourhood sizes. Each layer adds g =
 mΛ times the mean of what a token sees; after s layers every token holds a positive combination of all codes. R is the
-smallest radix for which no two (input, token) pairs share a value, found by trying; docs/sparse.md proves that there
-are m, B and R. All values are whole numbers, and every mean is exact in float64, or that R is passed over.
+smallest radix for which no two (input, token) pairs share a value, found by trying; docs/sparse.md proves that m, B and
+R exist. All values are whole numbers. An R is skipped if some mean is not exact in float64.
 """
 
 import itertools
@@ -47,7 +47,7 @@ class SparseAverages:
     factor: int
     """Λ, which every neighbourhood's size divides."""
     multiple: int
-    """The gain is so many times the factor."""
+    """The gain divided by the factor Λ."""
     hops: int
     width: int
     leaves_strays: bool = False
@@ -75,7 +75,7 @@ class SparseAverages:
 
     @property
     def carry(self) -> float:
-        """Not asked for: there is no support to leave."""
+        """Not used: sparse networks have positions, and so no compact support."""
         return 1.0
 
     def farthest(self, top: float) -> float:
@@ -83,7 +83,7 @@ class SparseAverages:
         return 2 * top * len(self.codes)
 
     def _share(self, seen: Neighbours, token: int) -> int:
-        """What a token gets of each in view, both before the factor Λ: g/m of it."""
+        """What a token gets from each token in view, both without the factor Λ: g/m of it."""
         return self.multiple * self.factor // len(seen.keys_of(token))
 
     def _lists(self, hop: int) -> tuple[Neighbours, ...]:
@@ -130,7 +130,7 @@ class SparseAverages:
 
 @lru_cache(maxsize=64)
 def hops_of(pattern: Pattern, tokens: int) -> int:
-    """How many layers until every token depends on every input. What a token has it keeps: it need not see itself."""
+    """How many layers until every token depends on every input. The residual keeps a token: it needs no self-loop."""
     at = pattern_at(pattern, tokens)
     if any(len(layer) > HEADS for layer in at.layers):
         raise _refused(

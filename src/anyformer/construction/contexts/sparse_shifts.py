@@ -84,11 +84,11 @@ class SparseShifts:
 
     @property
     def carry(self) -> float:
-        """Not asked for: there is no support to leave."""
+        """Not used: sparse networks have positions, and so no compact support."""
         return 1.0
 
     def farthest(self, top: float) -> float:
-        """True of tokens that are shifted once. Between cells some may be shifted again; nothing is claimed of them."""
+        """Holds for tokens that are shifted once. Between cells some may be shifted twice; nothing is claimed there."""
         return 2 * top * len(self.gamma)
 
     def ids(self, columns: Integers) -> Integers:
@@ -109,7 +109,7 @@ class SparseShifts:
         return [*gather(lattice), sweep, Draft(self._maxima(lattice), delta)]
 
     def _sweep(self, lattice: Lattice) -> AttentionStage:
-        """For every phase and every code of its slot, a whole cycle of layers of which one is at work."""
+        """For every phase and every code of its slot, a whole cycle of layers, of which one is active."""
         phases, period = len(self.links), self.pattern.period
         shape = (phases, self.columns, period)
         at_work = np.broadcast_to(np.arange(period) == np.array(self.links)[:, None, None], shape).ravel()
@@ -139,7 +139,7 @@ def slots_along(gamma: tuple[int, ...]) -> tuple[int, ...]:
 
 @lru_cache(maxsize=64)
 def path_of(pattern: Pattern, tokens: int) -> tuple[tuple[int, ...], int]:
-    """γ and s, or a refusal with what the checker found and what would mend it."""
+    """γ and s, or a refusal with the checker's findings and a repair."""
     at, report = pattern_at(pattern, tokens), report_on(pattern, tokens)
     if any(len(layer) > 1 for layer in at.layers):
         raise _refused(

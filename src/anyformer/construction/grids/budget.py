@@ -1,7 +1,7 @@
 """The error budget: how fine the cells, how steep the ramps, how many bits for the outputs.
 
 The tolerance is met if the p-th powers of the parts stay within its p-th power. The ramps get a fixed small share,
-since their measure costs nothing but bits; the rest is for the cells, and the coarsest grid that keeps to it wins.
+since narrow ramps cost only bits. The rest is for the cells, and the coarsest grid within this budget is taken.
 """
 
 import itertools
@@ -54,7 +54,8 @@ def coincidence_power(target: Target, lattice: Lattice, deviation: Array, p: flo
         codes, orders = coinciding_codes(lattice)
         losses = (np.abs(target(lattice.centres(codes))) + deviation) ** p
         return float((losses.sum(axis=(1, 2)) * orders).sum() * volume)
-    # Too many to list: a sample of them, and a little more for its noise. Planning only; the proof visits all.
+    # Too many to list: take a sample, and a margin for its noise. This is only for planning; the proof visits all
+    # cells.
     rng = np.random.default_rng(5)
     codes = rng.integers(0, lattice.columns, (MANY, lattice.tokens))
     first, second = np.argsort(rng.random((MANY, lattice.tokens)), axis=1)[:, :2].T

@@ -11,8 +11,8 @@ from anyformer.construction.grids.tables import sampled_error
 from anyformer.construction.request import Request
 from anyformer.targets.target import Target
 
-# Samples are a little off, and so is a proof that stops refining, the more so the more inputs an output depends on: ask
-# the table to be better than the goal by this, by number of inputs.
+# Samples are slightly off, and so is a proof that stops refining, more so if an output depends on many inputs. The
+# table must be better than the goal by this factor, by number of inputs.
 SAFETY = {1: 1.03, 2: 1.06, 3: 1.15, 4: 1.35}
 MOST_SAFETY = 1.6
 
@@ -58,7 +58,7 @@ def growing_counts(request: Request, goal: float) -> Iterator[tuple[int, ...]]:
         steps = [_grown(counts, i) for i in range(target.width)]
         counts = min(steps, key=error)
         yield counts
-    # Growth goes in strides; give back what the last one took too much.
+    # Growth goes in large steps; take back what the last step added unnecessarily.
     for i in range(target.width):
         while counts[i] > 1 and error(fewer := (*counts[:i], counts[i] - 1, *counts[i + 1 :])) <= goal:
             counts = fewer

@@ -32,7 +32,7 @@ class Lattice:
     has_positions: bool
     is_guarded: bool
     slot_of_token: tuple[int, ...] = ()
-    """Which slot each token has with positions; its own number if nothing is said."""
+    """Which slot each token has with positions; by default its own number."""
 
     @classmethod
     def dyadic(cls, target: Target, cell_width: float) -> "Lattice":
@@ -56,7 +56,7 @@ class Lattice:
 
     @classmethod
     def with_slots(cls, target: Target, counts: tuple[int, ...], slot_of_token: tuple[int, ...] = ()) -> "Lattice":
-        """As `with_counts`, for a target with positions; at least two cells, so that a column says something."""
+        """As `with_counts`, for a target with positions; at least two cells, so that columns differ."""
         counts = counts if any(count > 1 for count in counts) else (2, *counts[1:])
         return replace(cls.with_counts(target, counts), slot_of_token=slot_of_token)
 

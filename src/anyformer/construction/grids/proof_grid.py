@@ -1,4 +1,4 @@
-"""The cells a construction claims to be constant on: its own cells, less the ramps between them."""
+"""The cells on which a network should be constant: the cells of its grid without the ramps between them."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from anyformer.construction.grids.lattice import Lattice
 
 
 def proof_grid(lattice: Lattice, ramp: float) -> Grid:
-    """Each cell without its ramp at the upper end, and a ramp's width more at both ends where that is needed.
+    """Each cell without the ramp at its upper end, and one ramp width less at both ends where needed.
 
     It is needed at the edges of a support, where the ramps to the outside lie, and in every cell if bringing
     the input to the grid rounds: a cell's image must not reach into a wall.

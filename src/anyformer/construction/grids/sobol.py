@@ -1,8 +1,8 @@
-"""Points that fill a cube evenly: Sobol's sequence, scrambled, the same at every call.
+"""Points that fill a cube evenly: a scrambled Sobol sequence, the same at every call.
 
-The points are those of `scipy.stats.qmc.Sobol(dimensions, scramble=True, rng=default_rng(SEED))` to the bit, which the
-tests hold them to. Importing scipy.stats takes a second or more, and a plan a few milliseconds; so up to 40 dimensions
-the points are made here, and by SciPy beyond.
+The points are those of `scipy.stats.qmc.Sobol(dimensions, scramble=True, rng=default_rng(SEED))` to the bit; the tests
+check this. Importing scipy.stats takes a second or more, but a plan takes a few milliseconds. So up to 40 dimensions
+the points are made here, and beyond that by SciPy.
 """
 
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""The piecewise-constant table a network is to be: what value each cell gets, and how far the target is from it."""
+"""The piecewise-constant table that a network computes: the value of each cell, and how far the target is from it."""
 
 import itertools
 
@@ -33,7 +33,7 @@ def centre_values(target: Target, lattice: Lattice, sequences: Integers) -> Arra
 
 
 def _in_parts(target: Target, lattice: Lattice, sequences: Integers, points: int) -> Array:
-    """Cells in parts of a fixed size, spread over whoever works for us."""
+    """The values of cells, computed in parts of a fixed size, spread over the workers."""
     size = max(1, CHUNK // points ** (lattice.tokens * lattice.width))
     parts = [sequences[start : start + size] for start in range(0, len(sequences), size)]
     values = [np.zeros((0, lattice.tokens, lattice.width)), *each(_values, (target, lattice, points), parts)]

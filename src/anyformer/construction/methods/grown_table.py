@@ -1,4 +1,4 @@
-"""Methods whose grid grows, cell by cell, until its table is close enough; neighbouring ids with like values merge."""
+"""Methods whose grid grows cell by cell until its table is close enough; similar values of neighbouring ids merge."""
 
 import bisect
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from anyformer.networks.roles import Role
 
 # What is left of the tolerance for the table itself.
 TABLE_SHARE = (1 - MERGE_SHARE - ROUNDING_SHARE) * (1 - budget.RAMP_SHARE)
-# Where ids leave outputs with a grain above this share of the tolerance, they have too many bits.
+# Ids have too many bits if they leave outputs a grain above this share of the tolerance.
 COARSEST = 1 / 8
 
 Counts = tuple[int, ...]
@@ -48,7 +48,7 @@ class GrownTable(TableMethod):
         return self._checked(request, counts)
 
     def _grown(self, request: Request) -> tuple[Counts, Shortage | None]:
-        """The counts at which growth ends: close enough, or too many for what is allowed."""
+        """The counts at which growth ends: close enough to the target, or beyond the limits."""
         counts: Counts = ()
         short = None
         for counts in growing_counts(request, request.tolerance * TABLE_SHARE):
@@ -57,19 +57,19 @@ class GrownTable(TableMethod):
         return counts, short
 
     def has_room(self, request: Request) -> bool:
-        """Whether its grid fits, and a finer one too, should the proof ask for it."""
+        """Whether its grid fits, and also a finer one, in case the proof needs it."""
         counts, short = self._grown(request)
         return short is None and all(self._grid_fits(request, grid) for grid in (counts, finer_counts(counts)))
 
     def reachable_tolerances(self, request: Request) -> Iterator[float]:
-        """What the grids on the way of growth meet, without the finest that fits: the proof may ask for a finer one."""
+        """The tolerances of the grids met while growing, without the finest that fits: a proof may need a finer one."""
         measure = error_of_tables(request)
         path = []
         for counts in growing_counts(request, 0.0):
             if self.quick_shortage(request, counts):
                 break
             path.append((rounded_up(measure(Lattice.with_counts(request.target, counts)) / TABLE_SHARE), counts))
-        # Finer grids need more bits and layers, so that those that fit come first.
+        # Finer grids need more bits and layers, so the grids that fit come first.
         fitting = bisect.bisect_left(
             path, True, key=lambda step: not self._grid_fits(request.but(tolerance=step[0]), step[1])
         )
@@ -115,7 +115,7 @@ class GrownTable(TableMethod):
         return [value_stage(plan.values, plan.request.hidden_size // 2, plan.lattice.cell_width, sizes.lift)]
 
     def quick_shortage(self, request: Request, counts: Counts) -> Shortage | None:
-        """What a grid needs beyond what is allowed, as far as a few integers tell."""
+        """What a grid needs beyond the limits, as far as a few integers tell."""
         lattice = self.lattice(request, counts)
         layers = id_count(lattice) // self._slots(request)
         if id_count(lattice) > request.max_layers * self._slots(request):
@@ -123,7 +123,7 @@ class GrownTable(TableMethod):
         return shortage_to_visit(request, lattice)
 
     def shortage_before_layout(self, request: Request, counts: Counts) -> Shortage | None:
-        """As `quick_shortage`, with bits and with layers at their most: where there is none, a plan surely fits."""
+        """Like `quick_shortage`, with bits and the most layers a layout can have: if there is none, a plan fits."""
         if short := self.quick_shortage(request, counts):
             return short
         lattice = self.lattice(request, counts)

@@ -23,7 +23,7 @@ from anyformer.construction.stages.draft import Draft
 from anyformer.construction.stages.value_map import round_outputs, value_map
 from anyformer.networks.roles import Role
 
-# A refusal names the size that would be needed, unless even counting its columns is too much.
+# A refusal states the size that would be needed, unless even counting its columns takes too long.
 COUNTABLE = 1 << 10
 # In bits: floats end soon above.
 LONGEST_IDS = 900
@@ -115,7 +115,7 @@ class SelectiveShift(TableMethod):
         return [value_map(lattice, cells, sizes.context.ids(codes).ravel(), outputs, sizes.lift)]
 
     def table(self, plan: Plan, codes: Integers) -> Array:
-        """f̄: the value of the target at each cell's centre, rounded to what the ids leave bits for."""
+        """f̄: the value of the target at each cell's centre, rounded to the bits that the ids leave."""
         grain = self.sizes(plan.request, plan.lattice).quanta(0)
         return round_outputs(centre_values(plan.target, plan.lattice, codes), grain)
 
@@ -125,13 +125,13 @@ def _bits(lattice: Lattice) -> Shortage:
 
 
 def _would_do(plan: Plan) -> bool:
-    """Whether the grid is fine enough, float64 and its bits aside."""
+    """Whether the grid is fine enough, apart from the bits of float64."""
     error, p = plan.error, plan.request.p
     return bool(error.variation**p + error.coincidence**p + error.ramps**p <= plan.request.tolerance**p)
 
 
 def _reachable(plan: Plan) -> float:
-    """A tolerance that a plan meets: its error without the share that ramps took of the tolerance asked for."""
+    """A tolerance that a plan meets: its error, without the share that the ramps take of the requested tolerance."""
     error, p = plan.error, plan.request.p
     cells = max(error.total**p - error.ramps**p, 0.0)
     return float((cells / (1 - budget.RAMP_SHARE)) ** (1 / p)) * (1 + 1e-9)
@@ -147,7 +147,7 @@ def _planned_stages(sizes: TableSizes, hidden_size: int) -> tuple[PlannedStage, 
 
 
 def _error(request: Request, lattice: Lattice, quantum: float) -> ErrorSplit:
-    """Where the error will go, with the modulus if there is one and else with what samples show."""
+    """How the error will split, from the modulus if there is one, otherwise from samples."""
     target, p = request.target, request.p
     deviation = budget.deviation(target, lattice, p)
     rounding = np.zeros_like(deviation)

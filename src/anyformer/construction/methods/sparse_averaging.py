@@ -12,7 +12,7 @@ from anyformer.construction.request import Request
 
 @dataclass(frozen=True)
 class SparseAveraging(GrownTable):
-    """For every pattern in which every output comes to depend on every input."""
+    """Means over neighbourhoods; works for every pattern in which each output comes to depend on each input."""
 
     name: ClassVar[str] = "sparse-averaging"
     is_sparse: ClassVar[bool] = True

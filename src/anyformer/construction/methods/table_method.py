@@ -61,7 +61,7 @@ class TableMethod(Method):
             raise Refusal(self.name, short, fit, request, _coarsest(request).counts).error()
 
     def refusal(self, request: Request, shortage: Shortage, counts: tuple[int, ...]) -> PlanError:
-        """Say what was asked, why it cannot be, and what could be."""
+        """An error with the request, why it cannot be met, and what would fit."""
         fit = fit_for(self, request, self.reachable_tolerances(request))
         return Refusal(self.name, shortage, fit, request, counts).error()
 

@@ -1,1 +1,1 @@
-"""What a network will be before it is built, whether it fits, and what would fit instead."""
+"""Plans: all sizes of a network before it is built, whether it fits, and what would fit instead."""

@@ -1,4 +1,4 @@
-"""What would fit instead of a request that does not: found by trying, so that advice can be followed."""
+"""What would fit instead of a request that does not: found by trying, so the advice really works."""
 
 import itertools
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from anyformer.errors import AnyformerError
 from anyformer.targets.catalogue import is_ready_made, ready_made
 from anyformer.targets.target import Symmetry, Target
 
-# Finding codes for one grid may take a second; a piece of advice is not worth more than a few.
+# Finding codes for one grid may take a second; advice is not worth more than a few of them.
 TRIES = 4
 
 
@@ -66,5 +66,5 @@ def _shorter(target: Target, tokens: int) -> Target | None:
 def _fits(method: Method, request: Request) -> bool:
     try:
         return method.surely_fits(request)
-    except AnyformerError:  # no codes, or no evidence at this length
+    except AnyformerError:  # no codes, or nothing can be proved at this length
         return False

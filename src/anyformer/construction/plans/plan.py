@@ -1,4 +1,4 @@
-"""What a network will be before it is built, and what a method promises: to plan, to plan finer, and its stages."""
+"""A plan has all sizes of a network before it is built; a method makes plans, finer plans, and stages from a plan."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -18,10 +18,10 @@ from anyformer.targets.target import Target
 
 
 class Method(ABC):
-    """A way to build a network. Methods are values: `Averaging()`, `SelectiveShift()`, one's own."""
+    """A way to build a network. Methods are values: `Averaging()`, `SelectiveShift()`, or your own."""
 
     name: ClassVar[str]
-    """As on the command line."""
+    """The name on the command line."""
     is_sparse: ClassVar[bool] = False
     """Whether it takes a sparsity pattern."""
 
@@ -88,7 +88,7 @@ class Plan:
     id_bits: int
     error: ErrorSplit
     values: Runs | None = field(default=None, repr=False)
-    """Ids and values, where planning had to find them already."""
+    """Ids and values, if planning had to find them."""
 
     def _repr_html_(self) -> str:
         request = self.request

@@ -10,7 +10,7 @@ from anyformer.construction.request import Request
 
 
 def shortage_of(plan: Plan) -> Shortage | None:
-    """What a plan needs that is not there, if anything."""
+    """What a plan needs beyond the limits, if anything."""
     request = plan.request
     if plan.layers > request.max_layers:
         return Shortage(Resource.LAYERS, plan.layers, request.max_layers)
@@ -26,7 +26,7 @@ def shortage_of_ramp(lattice: Lattice, ramp: float) -> Shortage | None:
 
 
 def shortage_to_visit(request: Request, lattice: Lattice) -> Shortage | None:
-    """What visiting the cells of this grid would cost beyond what it may, if anything; layers aside."""
+    """What a proof on the cells of this grid would cost beyond the limits, if anything; layers are not counted."""
     return _excess(cost_of_proof(lattice.counts, lattice.tokens, request.visits), request.effort)
 
 

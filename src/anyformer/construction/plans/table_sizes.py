@@ -32,7 +32,7 @@ class TableSizes:
 
     @cached_property
     def lift(self) -> float:
-        """What ids are raised by: above the reading of every output, and above what strays fall from."""
+        """How much ids are raised: above the reading of every output, and above the threshold for strays."""
         return max(2 * power_of_two_above(self.bound * sum(self.context.reading)), self.stray_threshold)
 
     @cached_property
@@ -61,8 +61,7 @@ class TableSizes:
     def before_values(self, ramp: float, hidden_size: int) -> list[Draft]:
         """Onto the grid, to ids, and up above all outputs."""
         lattice, context = self.lattice, self.context
-        # What a mark alone brings, carry·mark >= top, must lift every token of a sequence that leaves the support over
-        # all ids.
+        # A mark alone must lift every token of a sequence that leaves the support above all ids: carry·mark >= top.
         mark = 4 * power_of_two_above(max(self.top / context.carry, lattice.largest_entry))
         return [
             *to_grid(lattice),
@@ -74,9 +73,9 @@ class TableSizes:
         ]
 
     def after_values(self) -> list[Draft]:
-        """Strays to 0, and a clip that bounds the output everywhere, also where an input lies between cells."""
+        """Send strays to 0, and clip: this bounds the output everywhere, also for inputs between cells."""
         lattice, context = self.lattice, self.context
-        # What vanished outside a support was lifted with the rest; so was what has no id.
+        # Tokens that vanished outside a support were lifted with the rest; so were tokens without an id.
         has_strays = lattice.is_guarded or (context.leaves_strays and not lattice.has_positions)
         strays = self._vanishing("vanish strays", Role.STRAY, self.stray_threshold) if has_strays else []
         return [*strays, clamp_rows("clip", Role.CLIP, lattice.width, self.bound, context.farthest(self.top))]

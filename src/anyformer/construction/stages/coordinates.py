@@ -10,7 +10,7 @@ from anyformer.networks.activations import PiecewiseLinear, pieces
 from anyformer.networks.layers import FeedForwardStage
 from anyformer.networks.roles import Role
 
-# Clamping x to c is exact to one ulp of x, so one rung may reach this much above the next before the error is a
+# Clamping x to c is exact to one ulp of x. So one rung may be this much larger than the next, and the error stays a
 # fraction of c.
 LADDER_RATIO = 2.0**45
 
@@ -42,9 +42,9 @@ def clamp_rows(name: str, role: Role, width: int, bound: float, reach: float) ->
 def vanish(name: str, role: Role, width: int, threshold: float, others: float | None = None) -> list[Draft]:
     """Send a token to exactly 0 if its first coordinate is at least `threshold`; None: its others are 0 already.
 
-    The other coordinates of any token must be below others/2 or be free to vanish. They are first raised to others or
-    more, then whatever is that high falls to 0: −z from there on. Between half the threshold and the threshold lies
-    the ramp.
+    The other coordinates of every token must be below others/2, unless they may vanish as well. They are first raised
+    to others or more, then whatever is that high falls to 0: −z from there on. Between half the threshold and the
+    threshold lies the ramp.
     """
     drafts = []
     if width > 1 and others is not None:

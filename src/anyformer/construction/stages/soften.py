@@ -61,8 +61,8 @@ class Unit:
 def relu_units(activation: PiecewiseLinear, ramp: float) -> list[Unit]:
     """Write a piecewise-linear activation as ReLUs that all vanish on its zero piece, a ramp in place of every jump.
 
-    Ramps lie on the side of the zero piece, so that whatever the activation leaves alone beyond a jump stays exactly
-    alone.
+    Ramps lie on the side of the zero piece, so inputs beyond a jump that the activation leaves unchanged stay exactly
+    unchanged.
     """
     zero = next(
         k for k, line in enumerate(zip(activation.slopes, activation.intercepts, strict=True)) if line == (0, 0)

@@ -15,13 +15,13 @@ def value_map(lattice: Lattice, columns: Integers, ids: Integers, outputs: Array
 
     A token still waiting sits a cell or more below the threshold, where both ReLUs of the step are exactly 0; a token
     already moved sits below all ids; the token that matches sits exactly where the ramp ends, so nothing large is
-    ever multiplied. The lift puts all ids above whatever a moved token can look like.
+    ever multiplied. The lift puts all ids above every value that a moved token can have.
     """
     order = np.argsort(-ids)
     delta, radices = lattice.cell_width, np.array(lattice.radices, dtype=np.float64)
     entries = columns[order] * delta
     places = ids[order].astype(np.float64) * delta + lift
-    # Only the first coordinate was shifted: it holds what the others do not account for.
+    # Only the first coordinate was shifted: it is the id minus the share of the other coordinates.
     entries[:, 0] = places - entries[:, 1:] @ radices[1:]
     layers = len(ids)
     W_1 = np.broadcast_to(radices, (layers, 1, lattice.width))

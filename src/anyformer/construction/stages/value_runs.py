@@ -1,4 +1,4 @@
-"""The value map of the averaging method: ids from the largest down, like neighbours merged, several a layer.
+"""The value map of the averaging method: ids from the largest down, similar neighbours merged, several runs per layer.
 
 A *run* is a stretch of neighbouring ids that get one value. A *group* is the runs that one layer serves. In a group
 whose lowest id is `base`, the layer clamps all its tokens down to `base` and moves them to the value of the lowest
@@ -41,7 +41,7 @@ class Runs:
 def find_runs(ids: Integers, outputs: Array, spread: float, slots: int, widest: int) -> Runs:
     """Merge neighbours whose values stay within `spread` of each other, then take `slots` runs to a group.
 
-    No group reaches over more than `widest`: exact sums have that many ids' worth of bits to spare, see averaging.
+    No group spans more than `widest` ids: that is how far sums stay exact (`TableSizes.widest`).
     """
     order = np.argsort(-ids)
     ids, outputs = ids[order], outputs[order]
@@ -54,7 +54,7 @@ def find_runs(ids: Integers, outputs: Array, spread: float, slots: int, widest: 
 
 
 def _run_starts(ids: Integers, outputs: Array, spread: float, widest: int) -> Integers:
-    # Neighbours further apart than the spread always part, which leaves the loop little to do on most targets.
+    # Neighbours further apart than the spread are always separated first, so on most targets the loop has little to do.
     parted = np.asarray((np.abs(np.diff(outputs, axis=0)) > spread).any(axis=1))
     starts = [0]
     low = high = outputs[0]

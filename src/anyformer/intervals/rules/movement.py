@@ -1,8 +1,8 @@
 """Functions that only move, copy or join entries: what they do to arrays they do to both ends.
 
 Each entry of the result is an entry of an argument or a constant, the same one whatever the numbers are. So the result
-for members lies between the results for the ends, without any rounding. Nor does it depend on numbers whether the
-result is a view: what is a view of the ends is one in NumPy, reshape and ravel excepted (`memory`).
+for members lies between the results for the ends, without any rounding. Whether the result is a view does not depend on
+the numbers either: a view of the ends is a view in NumPy, except for reshape and ravel (`memory`).
 """
 
 from collections.abc import Callable

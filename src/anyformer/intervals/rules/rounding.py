@@ -1,4 +1,4 @@
-"""Moving ends outwards, so that neither our rounding nor NumPy's leads out of an enclosure.
+"""Moving ends outwards, so that neither our rounding nor NumPy's leaves an enclosure.
 
 Every rule of this folder shows two things for members of the arguments: the exact result lies between the ends, and so
 does the float64 that NumPy computes. Composed, they hold for a whole function: its exact value and NumPy's both lie in

@@ -1,8 +1,8 @@
 """Steps that may have no value for some members: √−1, 1/0, ∞ − ∞, 0·∞, sin ∞. NumPy's float64 is NaN there.
 
-A rule that finds such entries says so here. Of these entries nothing is known, and the box that they belong to is
-suspect as a whole (`runs`). Two values that look alike are not alike: log 0 = −∞ and an overflow to ∞ are numbers, as
-masks of −∞ are, as long as no NaN can follow from them. So an infinite end stands for ±∞ itself, too.
+A rule that finds such entries reports them here. Nothing is known about these entries, and their whole box is suspect
+(`runs`). Infinite values are different: log 0 = −∞, an overflow to ∞ and masks of −∞ are values, as long as no NaN can
+follow from them. So an infinite end may also stand for ±∞ itself.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ INFINITIES = "∞ − ∞, 0·∞ or ∞/∞ may occur on this box, which is no 
 
 
 def unknown(result: Ends, entries: Plain, reason: str) -> Ends:
-    """The result with nothing known in some entries; the box is made suspect. Nothing is done if there are none."""
+    """The result with some entries unknown and their boxes suspect; if there are no such entries, nothing is done."""
     if not entries.any():
         return result
     run = current()
@@ -26,7 +26,7 @@ def unknown(result: Ends, entries: Plain, reason: str) -> Ends:
 
 
 def outside(name: str, needed: str, a: Ends, entries: Plain, advice: str = ADVICE) -> str:
-    """Why a function may have no value; shows the first argument that it may have none for."""
+    """Why a function may have no value, with the first argument for which this may happen."""
     low, high = (float(np.broadcast_to(end, entries.shape)[entries].flat[0]) for end in (a.low, a.high))
     return (
         f"The function may leave its domain on this box: {name} needs arguments {needed};"

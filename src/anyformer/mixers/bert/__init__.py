@@ -22,5 +22,5 @@ __all__ = [
     "register",
 ]
 
-# The one thing done at import: whoever imports these classes may then load their folders by AutoModel, and export them.
+# The only thing done at import: afterwards AutoModel can load folders of these classes, and they can be exported.
 register()

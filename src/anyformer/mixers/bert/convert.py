@@ -25,7 +25,7 @@ OURS: dict[type[torch.nn.Module], type[MixerBertPreTrainedModel]] = {
 def convert(bert: torch.nn.Module, mixers: Sequence[Mixer]) -> MixerBertPreTrainedModel:
     """A BERT with these mixers and, for the rest, the weights of the given one, which is left as it is.
 
-    Layers whose mixer stays the same keep its weights as well; the parameters of new mixers are drawn anew.
+    Layers whose mixer stays the same keep its weights as well; new mixers get fresh parameters.
 
     Args:
         bert: a BertModel, BertForMaskedLM, BertForPreTraining, BertForSequenceClassification or

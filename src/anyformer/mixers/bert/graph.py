@@ -11,7 +11,7 @@ INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
 class _Named(nn.Module):
-    """The model from three tensors to a plain tuple, without what only training or looking inside asks for."""
+    """The model from three tensors to a plain tuple, without outputs that only training or inspection needs."""
 
     def __init__(self, model: MixerBertPreTrainedModel) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ def bert_graph(model: MixerBertPreTrainedModel) -> Graph:
     def products(tokens: int) -> int:
         """A layer: as a mixer; W_O, W_1, W_2; mean and variance of two norms. Ends: two norms, pooler, word scores.
 
-        Counted as if all rounded the same way, which leaves room for what later layers magnify.
+        Counted as if all roundings had the same sign, which leaves room for errors that later layers magnify.
         """
         layer = (tokens + 2 * config.hidden_size) + (2 * config.hidden_size + config.intermediate_size)
         norms, ends = 4 * config.hidden_size, 6 * config.hidden_size

@@ -70,7 +70,7 @@ class MixerBertForMaskedLM(_WordPredicting):
         labels: Tensor | None = None,
         **asked: Any,
     ) -> MaskedLMOutput:
-        """As BertForMaskedLM's, but for the logits in training; `asked` are output_hidden_states and its like."""
+        """Like BertForMaskedLM's, except for the logits in training; `asked` has options like output_hidden_states."""
         outputs = self.bert(
             input_ids, attention_mask, token_type_ids, position_ids, inputs_embeds, return_dict=True, **asked
         )

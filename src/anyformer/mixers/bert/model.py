@@ -67,7 +67,7 @@ class MixerBertLayer(GradientCheckpointingLayer):
 
 
 class MixerBertEncoder(nn.Module):
-    """The layers, and where none of them norms what it gives, a norm of the last."""
+    """The layers, and a norm after the last one if the layers do not normalise their outputs."""
 
     def __init__(self, config: MixerBertConfig) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
 """Patterns from what others use: edges, Boolean matrices, NetworkX graphs, FlexAttention's mask_mod.
 
-Everywhere the first of a pair is the query, who looks, and the second the key, who is looked at.
+In every pair the first is the query, which looks, and the second is the key, which is looked at.
 """
 
 import importlib

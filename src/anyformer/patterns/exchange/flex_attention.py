@@ -1,8 +1,8 @@
 """A pattern for PyTorch's FlexAttention: its mask_mod and its BlockMask.
 
 Both are made from the connections, where FlexAttention's own `create_block_mask` tries all n² pairs. The mask finds a
-pair in two look-ups: the tile of 64 × 64 pairs it lies in, then its bit there. Only tiles in which somebody sees
-somebody are kept. (Bisection in the sorted keys takes less memory still, but its nested look-ups cannot be compiled.)
+pair in two look-ups: the tile of 64 × 64 pairs it lies in, then its bit there. Only tiles with at least one connection
+are kept. (Bisection in the sorted keys takes less memory still, but its nested look-ups cannot be compiled.)
 """
 
 import importlib

@@ -62,12 +62,12 @@ def from_json(data: object) -> PatternFamily | SparsityPattern:
         return KINDS[kind](**{key: _field_from_json(value) for key, value in fields.items()})
     except (TypeError, ValueError) as wrong:
         raise PatternError(
-            f"the fields of a {kind!r} must be of their kinds; got {reprlib.repr(fields)}: {wrong}. Mend the JSON."
+            f"the fields of a {kind!r} must be of their kinds; got {reprlib.repr(fields)}: {wrong}. Fix the JSON."
         ) from wrong
 
 
 def in_short(pattern: PatternFamily | SparsityPattern) -> str:
-    """A family in the words of the catalogue, options that differ from their defaults only.
+    """A family in the notation of the catalogue, with only the options that differ from their defaults.
 
     >>> from anyformer.patterns import Causal, Ring, SlidingWindow, Union
     >>> in_short(Causal(Union((Ring(), SlidingWindow(2)))))
@@ -109,13 +109,13 @@ def _neighbours(data: object) -> Neighbours:
 def _numbers(name: str, values: object) -> Integers:
     """Whole numbers from 0 as an array; NumPy alone would take true for 1."""
     if not isinstance(values, list) or not all(type(value) is int and 0 <= value < 2**63 for value in values):
-        raise PatternError(f"{name} must be a list of whole numbers from 0; got {reprlib.repr(values)}. Mend the JSON.")
+        raise PatternError(f"{name} must be a list of whole numbers from 0; got {reprlib.repr(values)}. Fix the JSON.")
     return np.array(values, dtype=np.int64)
 
 
 def _not_lists(data: object) -> PatternError:
     return PatternError(
-        f'"layers" must be a list of lists of objects with indptr and indices; got {reprlib.repr(data)}. Mend the JSON.'
+        f'"layers" must be a list of lists of objects with indptr and indices; got {reprlib.repr(data)}. Fix the JSON.'
     )
 
 

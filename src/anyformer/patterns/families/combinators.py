@@ -15,7 +15,7 @@ from anyformer.patterns.pattern import SparsityPattern
 
 @dataclass(frozen=True)
 class _Several(PatternFamily):
-    """What the combinations share: one or more parts. A path of any part that loses no arc is a path of the whole."""
+    """Shared by the combinations: one or more parts. A path of a part whose arcs are kept is a path of the whole."""
 
     parts: tuple[PatternFamily, ...]
 
@@ -72,7 +72,7 @@ class Intersection(_Several):
     """Every head sees what it sees in all of the parts."""
 
     def path(self, tokens: int) -> None:
-        """None known: an arc of one part may be missing in another."""
+        """None: an arc of one part may be missing in another."""
 
     def _combine(self, parts: list[SparsityPattern]) -> SparsityPattern:
         return arrangement.intersection(parts)
@@ -81,7 +81,7 @@ class Intersection(_Several):
 @final
 @dataclass(frozen=True)
 class Causal(PatternFamily):
-    """The pattern without its view of later tokens: keys j ≤ k only."""
+    """The pattern restricted to keys j ≤ k: no token sees a later one."""
 
     of: PatternFamily
 
@@ -94,13 +94,13 @@ class Causal(PatternFamily):
         return causal(self.of.at(tokens))
 
     def path(self, tokens: int) -> Integers | None:
-        """The tokens in order if that is the path of the whole; no other is possible where nobody sees ahead."""
+        """The tokens in order, if that is the path of the whole; no other is possible if no token sees a later one."""
         path = self.of.path(tokens)
         return path if path is not None and np.array_equal(path, in_order(tokens)) else None
 
 
 def causal(pattern: SparsityPattern) -> SparsityPattern:
-    """The pattern of one length without its view of later tokens."""
+    """A pattern of one length in which no token sees a later one."""
     return SparsityPattern(
         tuple(tuple(one.kept(np.asarray(one.indices <= one.queries())) for one in layer) for layer in pattern.layers)
     )

@@ -48,9 +48,9 @@ class Strided(PatternFamily):
 @final
 @dataclass(frozen=True)
 class Fixed(PatternFamily):
-    """A¹: the own block of `block` tokens. A²: itself and the last token of every block, which sums it up.
+    """A¹: the own block of `block` tokens. A²: itself and the last token of every block, which summarises the block.
 
-    The block is ⌈√n⌉ if none is given. A last block that is cut short is summed up by the last token.
+    The block is ⌈√n⌉ if none is given. A shorter last block is summarised by the last token.
     """
 
     block: int | None = None

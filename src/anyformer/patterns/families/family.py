@@ -9,7 +9,7 @@ from anyformer.patterns.pattern import SparsityPattern
 
 
 class PatternFamily(ABC):
-    """A value that describes a pattern whatever the length; `at` builds it. Subclass it for your own.
+    """A value that describes a pattern for every length; `at` builds it. Subclass it for your own.
 
     >>> import anyformer.patterns as patterns
     >>> class Backwards(patterns.PatternFamily):
@@ -23,7 +23,7 @@ class PatternFamily(ABC):
         """The pattern of sequences of this length, the same at every call."""
 
     def path(self, tokens: int) -> Integers | None:
-        """The paper's γ if one is known: γ(i+1) sees γ(i) in some layer. Whoever uses it checks it first."""
+        """The paper's γ if one is known: γ(i+1) sees γ(i) in some layer. Callers check it before they use it."""
         return None
 
 

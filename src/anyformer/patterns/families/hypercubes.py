@@ -1,4 +1,4 @@
-"""Patterns along the bits of a token's number: about log₂ n keys reach everybody in log₂ n steps."""
+"""Patterns along the bits of a token's number: with about log₂ n keys a token reaches all tokens in log₂ n steps."""
 
 from dataclasses import dataclass
 from typing import final

@@ -1,4 +1,4 @@
-"""Keys drawn at random, the same under the same seed."""
+"""Keys drawn at random; the same seed gives the same keys."""
 
 import math
 from dataclasses import dataclass

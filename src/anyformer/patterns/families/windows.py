@@ -7,14 +7,14 @@ import numpy as np
 
 from anyformer.arrays import Integers
 from anyformer.patterns.families.family import PatternFamily, in_order
-from anyformer.patterns.neighbours import Neighbours, everybody, from_pairs
+from anyformer.patterns.neighbours import Neighbours, every_pair, from_pairs
 from anyformer.patterns.pattern import SparsityPattern, single
 from anyformer.patterns.sizes import about_root, length, require_room, whole_number
 
 
 def sliding_window(tokens: int, half_width: int, dilation: int = 1) -> Neighbours:
     """Token k sees k + i·dilation for |i| ≤ half_width, as far as these are tokens."""
-    farthest = min(half_width, (tokens - 1) // dilation)  # what is farther is no token, however wide the window
+    farthest = min(half_width, (tokens - 1) // dilation)  # there are no tokens farther away, however wide the window is
     reach = np.arange(-farthest, farthest + 1) * min(dilation, tokens)
     require_room(tokens * len(reach))
     keys = np.arange(tokens)[:, None] + reach
@@ -35,13 +35,13 @@ def classes(labels: Integers) -> Neighbours:
 @final
 @dataclass(frozen=True)
 class Full(PatternFamily):
-    """Everybody sees everybody: n² connections."""
+    """Every token sees every token: n² connections."""
 
     def at(self, tokens: int) -> SparsityPattern:
         """The pattern of sequences of this length."""
         tokens = length(tokens)
         require_room(tokens**2)
-        return single(everybody(tokens))
+        return single(every_pair(tokens))
 
     def path(self, tokens: int) -> Integers:
         """The tokens in order."""
@@ -72,7 +72,7 @@ class SlidingWindow(PatternFamily):
 class DilatedWindow(PatternFamily):
     """A window with gaps: each token sees every `dilation`-th token, `half_width` of them on either side.
 
-    Alone it is not universal, for the tokens of different remainders never meet; in sequence with a window it is.
+    Alone it is not universal, because tokens with different remainders never meet; in sequence with a window it is.
     """
 
     half_width: int = 1

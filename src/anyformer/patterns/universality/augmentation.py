@@ -17,10 +17,10 @@ def strongest_bound(parts: Components) -> int:
 
 
 def strongly_connecting_arcs(parts: Components) -> tuple[tuple[int, int], ...]:
-    """Arcs (query, key), as many as `strongest_bound`, that make everybody learn from everybody.
+    """Arcs (query, key), as many as `strongest_bound`, after which every token can learn from every other.
 
-    Sources are paired with sinks they flow to, as many as can be told apart; the pairs are chained to a ring, in which
-    the sinks left over, the sources left over and the isolated components are hung so that each gets its arc.
+    As many sources as possible are paired with different sinks that they flow to. The pairs are chained to a ring. The
+    remaining sinks, sources and isolated components are inserted into the ring, so that each gets its arc.
     """
     if parts.count == 1:
         return ()
@@ -32,7 +32,7 @@ def strongly_connecting_arcs(parts: Components) -> tuple[tuple[int, int], ...]:
 
 
 def _paired(parts: Components, sources: list[int], sinks: set[int]) -> tuple[list[int], list[int], int]:
-    """Sources and sinks, in order: the first so many of each belong together, a source and a sink it flows to."""
+    """Sources, sinks and the number of pairs: the first so many sources flow to the sinks at the same places."""
     pairs = dict(_pairs(parts, sources, sinks))
     starts = [*pairs, *(source for source in sources if source not in pairs)]
     ends = [*pairs.values(), *sorted(sinks - set(pairs.values()))]
@@ -40,7 +40,7 @@ def _paired(parts: Components, sources: list[int], sinks: set[int]) -> tuple[lis
 
 
 def _pairs(parts: Components, sources: list[int], sinks: set[int]) -> Iterator[tuple[int, int]]:
-    """Each source searches, depth first, what no earlier one has searched, and stops at the first sink.
+    """Each source searches depth first, skipping what earlier sources have searched, and stops at the first sink.
 
     Whatever has been searched flows to a sink that was found: it lies on the way to one, or all that it flows to had
     been searched before. So a source that finds none flows to a paired sink; and a sink that is not found lies behind
@@ -83,6 +83,6 @@ def _ring(starts: list[int], ends: list[int], paired: int, alone: list[int]) -> 
     both = min(len(starts), len(ends))
     arcs = [(ends[i], starts[i + 1]) for i in range(paired - 1)]
     arcs += [(ends[i], starts[i]) for i in range(paired, both)]
-    # What is left over is threaded on the arc that closes the ring: sinks or sources, then the isolated ones.
+    # The remaining components go on the arc that closes the ring: sinks or sources, then the isolated ones.
     chain = [ends[paired - 1], *ends[both:], *starts[both:], *alone, starts[0]]
     return arcs + list(pairwise(chain))

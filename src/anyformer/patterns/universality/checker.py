@@ -1,6 +1,6 @@
-"""Is a Transformer with this sparsity pattern a universal approximator? Every condition apart, with a witness.
+"""Is a Transformer with this sparsity pattern a universal approximator? Each condition has its own witness.
 
-The verdicts rest on five facts. A layer computes X + (attention), so whatever reaches a token stays there.
+The verdicts follow from five facts. A layer computes X + (attention), so what has reached a token stays there.
 
 - *Refuted.* If the union graph of all layers is not strongly connected, some output never depends on some input,
   and no function in which it does can be approximated. If it is strongly connected, every output comes to depend on
@@ -8,12 +8,13 @@ The verdicts rest on five facts. A layer computes X + (attention), so whatever r
 - *Paper B* (Yun et al., NeurIPS 2020): self-loops, γ and s together suffice.
 - *Star* (Zaheer et al., BigBird, NeurIPS 2020, theorem 1): a pattern that contains a star with self-loops suffices.
   Here one list of one layer must contain it: with W_O = 0 and W_2 = 0 all other layers and heads do nothing, so
-  that a network of this pattern includes those of the star, each layer once a period. Nothing is asked of the others.
+  that a network of this pattern includes those of the star, each layer once a period. The other lists may be anything.
 - *Averaging*: if every output comes to depend on every input, means over neighbourhoods of well chosen codes give
-  every token a value that tells all inputs apart (docs/sparse.md). Neither γ nor self-loops are needed, since a layer
-  keeps what a token has; only that everybody sees somebody, or its weights add up to nothing.
+  every token a value that tells all inputs apart (docs/sparse.md). Neither γ nor self-loops are needed, because the
+  residual keeps a token's own value. But every token must attend to at least one token, or its weights cannot add up to
+  1.
 - With self-loops, strong connection gives s ≤ p(n − 1): over a period, the set of tokens that a source has reached
-  grows unless it is everything. So NOT_COVERED is left for patterns in which somebody sees nobody.
+  grows unless it is everything. So NOT_COVERED remains only for patterns in which some token sees no token.
 
 Where a layer has several lists (MULTIHEAD), W_O = 0 in the other heads leaves any one of them, so that a network may
 use them in turn, each as a pattern of its own: self-loops are asked of every list, γ of the union of all. The s of the
@@ -154,5 +155,5 @@ def _verdict(
         return Universality.PAPER_B
     if relay is not None:
         return Universality.STAR
-    is_anybody_blind = any((neighbours.degrees == 0).any() for neighbours in at.lists())
-    return Universality.NOT_COVERED if is_anybody_blind else Universality.AVERAGING
+    has_blind_token = any((neighbours.degrees == 0).any() for neighbours in at.lists())
+    return Universality.NOT_COVERED if has_blind_token else Universality.AVERAGING

@@ -1,4 +1,4 @@
-"""What the checker says of each condition of Paper B's Assumption 1."""
+"""The checker's answer to each condition of Paper B's Assumption 1."""
 
 import enum
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Who can ever learn from whom. Information flows from key to query: against the direction of looking."""
+"""Which tokens can ever learn from which. Information flows from key to query, against the direction of looking."""
 
 import graphlib
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from anyformer.patterns.neighbours import Neighbours, each_once
 @final
 @dataclass(frozen=True, eq=False)
 class Components:
-    """The strongly connected components of a list of neighbours: within one, everybody learns from everybody."""
+    """The strongly connected components of a list of neighbours: within one, every token learns from every other."""
 
     labels: Integers  # (tokens,): the component of every token
     queries: Integers  # (arcs between components,): the component that looks
@@ -70,14 +70,14 @@ def components(neighbours: Neighbours) -> Components:
 
 
 def weak_pieces(neighbours: Neighbours, without: Integers) -> int:
-    """Into how many pieces the tokens fall, directions forgotten, once some are taken away."""
+    """The number of weakly connected pieces after some tokens are removed."""
     from scipy.sparse.csgraph import connected_components
 
     stays = np.ones(neighbours.tokens, dtype=np.bool_)
     stays[without] = False
     rest = neighbours.kept(stays[neighbours.queries()] & stays[neighbours.indices])
     pieces = connected_components(csr(rest), directed=True, connection="weak", return_labels=False)
-    return int(pieces) - len(without)  # what is taken away is left as pieces of its own
+    return int(pieces) - len(without)  # each removed token is counted as a piece of its own
 
 
 def unreachable_pair(parts: Components) -> tuple[int, int] | None:

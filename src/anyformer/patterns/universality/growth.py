@@ -31,7 +31,7 @@ class Growth:
 def growth(family: PatternFamily, built: SparsityPattern) -> Growth | None:
     """Measured at the length of `built`, twice and four times that, or downwards from long ones.
 
-    None if nobody sees anybody.
+    None if there are no connections.
     """
     tokens = built.tokens
     lengths = [tokens, 2 * tokens, 4 * tokens] if 4 * tokens <= _LONGEST else [tokens // 4, tokens // 2, tokens]

@@ -19,7 +19,7 @@ def find_path(seen: Neighbours, parts: Components, known: Integers | None, secon
     """Known orders first, then small proofs that there is none, then the solver.
 
     Args:
-        seen: who sees whom in any layer.
+        seen: which keys each query sees in any layer.
         parts: its components.
         known: an order to try, if there is one.
         seconds: for the solver.
@@ -48,7 +48,7 @@ def is_path(seen: Neighbours, order: Integers) -> bool:
 
 
 def matched_keys(seen: Neighbours) -> Integers:
-    """A key before as many queries as can each have their own among those they see; −1 for the others."""
+    """A largest matching: for each query a different key that it sees, or −1."""
     from scipy.sparse.csgraph import maximum_bipartite_matching
 
     others = seen.kept(seen.indices != seen.queries())
@@ -69,7 +69,7 @@ def _refuted(seen: Neighbours, parts: Components) -> PathWitness | None:
 
 
 def _cut(seen: Neighbours) -> Cut | None:
-    """Take the busiest tokens away, then each alone: a path cut at c tokens falls into at most c + 1 pieces."""
+    """Remove the tokens with most connections, then single tokens: a path without c tokens has at most c + 1 pieces."""
     busiest = np.argsort(-seen.degrees - np.bincount(seen.indices, minlength=seen.tokens), kind="stable")
     # There are at most n − c pieces, so that cuts of c ≥ n/2 − 1/2 tokens show nothing.
     largest = min(_LARGEST_CUT, (seen.tokens - 2) // 2)
@@ -85,8 +85,8 @@ def _cut(seen: Neighbours) -> Cut | None:
 def _narrow(seen: Neighbours) -> Narrow | None:
     """On a path all tokens but the first are matched to the one before them; where two cannot be, Hall's set says why.
 
-    That set grows from the unmatched queries: whatever key one of them sees is matched (or the matching were not the
-    largest), and the query it is matched to belongs to the set too.
+    That set grows from the unmatched queries: every key that one of them sees is matched (otherwise the matching would
+    not be the largest), and the query it is matched to belongs to the set too.
     """
     before = matched_keys(seen)
     free = np.flatnonzero(before < 0)

@@ -1,9 +1,9 @@
 """The smallest s of Paper B's condition 3, where every token sees itself in every layer.
 
 With self-loops the sets S_k^t only grow, so s is the longest of all earliest arrivals. All sources advance together.
-Two ways to take a hop, chosen by what it costs: *thin*, only the pairs reached since this layer was last used, passed
-on to whoever sees them (a window of 1 has few in each of its n − 1 hops); *thick*, bit sets of all sources united over
-the neighbours (two hops of √n keys each reach everybody).
+Two ways to take a hop, chosen by what it costs: *thin*, only the pairs reached since this layer was last used are
+passed on to the tokens that see them (a window of 1 has few in each of its n − 1 hops); *thick*, bit sets of all
+sources united over the neighbours (two hops of √n keys each reach all tokens).
 """
 
 from collections import deque
@@ -16,7 +16,7 @@ import numpy as np
 from anyformer.arrays import Booleans, Integers
 from anyformer.patterns.neighbours import Neighbours, each_once
 
-_SOURCES_AT_ONCE = 2**24  # entries of the table of who has heard of whom: 16 MB
+_SOURCES_AT_ONCE = 2**24  # entries of the table of which token has heard of which source: 16 MB
 _ROWS_AT_ONCE = 2**15  # gathered bit sets: 16 MB at 4,096 sources
 # Measured: a thin hop takes about 40 ns a pair passed on; a thick one 0.2 ns a byte gathered and 1 ns an entry.
 _THIN, _GATHERED, _ENTRY = 40.0, 0.2, 1.0
@@ -40,18 +40,18 @@ class _Layer:
 
     @cached_property
     def seers(self) -> Neighbours:
-        """Who is told by whom; nobody tells itself."""
+        """For each token the other tokens that see it."""
         return self.seen.kept(self.seen.indices != self.seen.queries()).transposed()
 
     @cached_property
     def gathered(self) -> int:
-        """The connections of those who do not see everybody; a thick hop gathers no others."""
+        """The connections of the tokens that do not see all tokens; a thick hop gathers no others."""
         degrees = self.seen.degrees
         return int(degrees[degrees < self.seen.tokens].sum())
 
     @cached_property
     def told(self) -> Integers:
-        """How many each token tells besides itself, shape (tokens,)."""
+        """How many other tokens see each token, shape (tokens,)."""
         return np.bincount(self.seen.indices, minlength=self.seen.tokens) - 1
 
 
@@ -105,7 +105,7 @@ def _thick(heard: Booleans, seen: Neighbours) -> Integers:
 
 
 def _row_chunks(seen: Neighbours) -> list[Integers]:
-    """Runs of rows of about as many neighbours in all; rows that see everybody are left out."""
+    """Runs of rows of about as many neighbours in all; rows that see all tokens are left out."""
     runs = np.split(np.arange(seen.tokens), np.flatnonzero(np.diff(seen.indptr[:-1] // _ROWS_AT_ONCE)) + 1)
     partial = (run[seen.degrees[run] < seen.tokens] for run in runs)
     split = (np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) for rows in partial)

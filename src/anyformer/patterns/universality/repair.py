@@ -25,7 +25,7 @@ _SOLVER_TOKENS = 64  # up to here a path cover that may not be the smallest is h
 class Repair:
     """Connections to add: self-loops where they are missing, and `arcs` (query, key) to any one list of any layer.
 
-    It is the smallest found; `proved_smallest` says whether fewer are proved not to do.
+    It is the smallest found; `proved_smallest` says whether fewer are proved to be impossible.
     """
 
     loops: tuple[MissingLoop, ...]
@@ -62,7 +62,7 @@ class Repair:
 
 
 def repair_without_path(loops: SelfLoops, parts: Components) -> Repair:
-    """Self-loops and as few arcs as connect all tokens both ways: what conditions 1 and 3 take, and averaging needs."""
+    """Self-loops and as few arcs as connect all tokens both ways: enough for conditions 1 and 3 and for averaging."""
     return Repair(loops.missing, strongly_connecting_arcs(parts), proved_smallest=True)
 
 
@@ -72,10 +72,10 @@ def repair_for_paper_b(
     """Self-loops, arcs that join a cover by few paths to a single γ, and one from its end to its start if need be.
 
     A γ makes every token reach all later ones, so that this last arc makes everything reach everything.
-    Fewer arcs than (paths of the smallest cover − 1), or than Eswaran and Tarjan's bound, cannot do.
+    Fewer arcs than (paths of the smallest cover − 1), or than Eswaran and Tarjan's bound, cannot be enough.
 
     Args:
-        seen: who sees whom in any layer.
+        seen: which keys each query sees in any layer.
         parts: its components.
         loops: what the checker says of condition 1.
         path: what the checker says of condition 2.

@@ -12,7 +12,7 @@ from anyformer.patterns.universality.witnesses import NeverMeet
 
 
 class Universality(enum.Enum):
-    """What is known of networks with this pattern. That it is not covered does not mean that it is not universal."""
+    """What is known about networks with this pattern. "Not covered" does not mean "not universal"."""
 
     PAPER_B = "universal: it meets all three conditions of Paper B's Assumption 1"
     STAR = "universal: it contains a star, which suffices by BigBird's argument"
@@ -42,7 +42,7 @@ class UniversalityReport:
 
     @property
     def is_universal(self) -> bool:
-        """Whether some theorem says so."""
+        """Whether some theorem shows that it is universal."""
         return self.verdict in (Universality.PAPER_B, Universality.STAR, Universality.AVERAGING)
 
     def to_json(self) -> dict[str, Any]:

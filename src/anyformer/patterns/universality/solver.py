@@ -1,4 +1,4 @@
-"""Hamiltonian paths and smallest path covers by OR-Tools' CP-SAT; an extra, imported when it is first asked."""
+"""Hamiltonian paths and smallest path covers by OR-Tools' CP-SAT; an optional extra, imported at the first call."""
 
 from dataclasses import dataclass
 from typing import Any, Final, final
@@ -35,7 +35,7 @@ def hamiltonian_path(neighbours: Neighbours, seconds: float) -> Integers | Undec
     """All tokens in an order in which each sees the one before; None if there is proved to be no such order.
 
     Args:
-        neighbours: who sees whom; self-loops do not matter.
+        neighbours: which keys each query sees; self-loops do not matter.
         seconds: when to give up.
     """
     problem = _problem(neighbours, seconds)

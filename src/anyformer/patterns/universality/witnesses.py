@@ -1,4 +1,4 @@
-"""What shows that a condition fails, small enough to be checked by hand; each says itself in a sentence."""
+"""Witnesses that a condition fails, small enough to be checked by hand; str() gives each as a sentence."""
 
 from dataclasses import dataclass
 from typing import TypeAlias, final
@@ -90,7 +90,7 @@ class Narrow:
 @final
 @dataclass(frozen=True)
 class Infeasible:
-    """A solver's word that there is no path."""
+    """A solver's claim that there is no path."""
 
     solver: str
 

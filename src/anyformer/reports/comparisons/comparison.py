@@ -31,7 +31,7 @@ def _method_data(one: Attempt) -> dict[str, Any]:
 
 
 def attempt_data(one: Attempt) -> dict[str, Any]:
-    """What a comparison and a curve say of every attempt."""
+    """The part about one attempt, in a comparison and in a curve."""
     planned, certificate = one.plan, None if one.model is None else one.model.certificate
     return {
         "method": one.method,
@@ -109,7 +109,7 @@ def title(request: Request) -> str:
 
 
 def note(one: Attempt) -> str | None:
-    """Why there is no certified model, in a sentence without what was asked."""
+    """Why there is no certified model, in a sentence that does not repeat the request."""
     if one.refusal is not None:
         return f"refused: {one.refusal.reason}"
     refused = refused_text(one)

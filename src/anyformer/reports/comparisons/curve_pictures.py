@@ -13,7 +13,7 @@ from anyformer.reports.comparisons.curves import curve_data
 from anyformer.reports.terminal import visible
 
 SIZE, DOTS_PER_INCH = (10.0, 4.5), 100
-# Okabe and Ito's colours: told apart by everybody, and in grey.
+# Okabe and Ito's colours: distinguishable with colour blindness and in grey.
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#8B4A8B"
 
 Points: TypeAlias = Sequence[dict[str, Any]]
@@ -59,7 +59,7 @@ def picture(request: Request, tried: Sequence[Attempt]) -> Any:
 
 
 def _plain(text: str) -> str:
-    """Text that Matplotlib takes as it is: a dollar would begin a formula."""
+    """Text that Matplotlib shows as it is: an unescaped dollar sign would begin a formula."""
     return visible(text).replace("$", r"\$")
 
 

@@ -38,7 +38,7 @@ class Code:
 
 
 def window(stage: AttentionStage, layer: int) -> Window | None:
-    """The window of a layer with two heads at work, each comparing the token's reading with a threshold; else None."""
+    """The window of a layer with two active heads that compare the token's reading with a threshold; otherwise None."""
     thresholds = [_threshold(stage, layer, head) for head in _at_work(stage, layer)]
     known = sorted(threshold for threshold in thresholds if threshold is not None)
     return Window(*known) if len(thresholds) == len(known) == 2 and known[0] < known[1] else None
@@ -61,7 +61,7 @@ def _threshold(stage: AttentionStage, layer: int, head: int) -> float | None:
 
 
 def _first_cycle(stage: AttentionStage) -> range:
-    """The first layers, of which one at least is at work: in a sparse network the others of a cycle are idle."""
+    """The layers of the first cycle, of which at least one is active: in a sparse network the others are idle."""
     return range(min(len(stage), LONGEST_CYCLE))
 
 
@@ -74,7 +74,7 @@ def find_sweep(network: Network) -> int | None:
 
 
 def find_average(network: Network) -> int | None:
-    """The index of the first stage that pays all tokens the same attention."""
+    """The index of the first stage whose attention is uniform."""
     for index, stage in enumerate(network.stages):
         working = [k for k in _first_cycle(stage) if _at_work(stage, k)] if isinstance(stage, AttentionStage) else []
         if isinstance(stage, AttentionStage) and working:

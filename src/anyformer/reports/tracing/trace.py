@@ -39,13 +39,13 @@ class StageTrace:
 
 @dataclass(frozen=True)
 class Trace:
-    """An input's whole way. `cells` and `columns` say where the certificate's grid has it; None where in no cell."""
+    """An input's whole way. `cells` and `columns` are its place in the certificate's grid; None outside the cells."""
 
     input: Columns
     domain: tuple[Column, Column]
     """The low and high ends, per coordinate of a token."""
     leaves_domain: bool
-    """Whether the certificate promises nothing of this input. With compact support it speaks of every input."""
+    """Whether the certificate says nothing about this input. With compact support it covers every input."""
     cells: tuple[tuple[int | None, ...], ...]
     columns: tuple[int | None, ...]
     positioned: Columns | None
@@ -57,7 +57,7 @@ class Trace:
 
     @property
     def context_ids(self) -> tuple[int | float, ...] | None:
-        """Every token's id in units of a cell, when the attention is done with it."""
+        """Every token's id in units of a cell, after the last attention layer."""
         return next((stage.codes for stage in reversed(self.stages) if stage.role is Role.CONTEXT_ID), None)
 
     @property
@@ -73,7 +73,7 @@ def trace(network: Network, certificate: Certificate, x: ArrayLike) -> Trace:
 
     Args:
         network: the weights, softmax and ReLU only.
-        certificate: whose grid says what a cell is, and whose target, if ready-made, what was wanted.
+        certificate: its grid defines the cells; its target, if ready-made, gives the wanted value.
         x: the sequence.
 
     Returns:
@@ -116,7 +116,7 @@ def _leaves(domain: Domain, sequence: Array) -> bool:
 def _stages(network: Network, state: Array) -> tuple[StageTrace, ...]:
     code, coded = code_of(network), coded_stages(network)
     traced = []
-    with np.errstate(all="ignore"):  # what overflows is reported below, once
+    with np.errstate(all="ignore"):  # an overflow is reported below
         for index, stage in enumerate(network.stages):
             state, moves = walk(stage, state, network.views(index))
             if not np.isfinite(state).all():

@@ -1,4 +1,4 @@
-"""A battery for anybody's target: as far as samples tell, does it keep what it declares?"""
+"""Tests for any target: as far as samples tell, is what it declares true?"""
 
 import itertools
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from anyformer.targets.target import Symmetry, Target
 
 _RANDOM_PERMUTATIONS = 8
 _MOST_SWAPS = 16
-# So many points are laid out in other ways if the function takes one at a time.
+# How many points are tried in other memory layouts if the function takes one sequence at a time.
 _LAID_OUT = 16
 
 
@@ -26,7 +26,7 @@ def check_target(target: Target, samples: int = 256, seed: int = 0) -> None:
     """Raise TargetError if the target is caught breaking what it declares; silence is evidence, not proof.
 
     Args:
-        target: what is put to the test.
+        target: the target to test.
         samples: how many random points of the domain are tried, besides its centre and corners.
         seed: of the random points; the same seed gives the same points.
 
@@ -38,7 +38,7 @@ def check_target(target: Target, samples: int = 256, seed: int = 0) -> None:
     points = sampled.inside(target, whole_number("samples", samples, least=1), rng)
     outputs = target(points)
     _check_repeatable(target, points, outputs)
-    if target.modulus is not None:  # before what coarse rounding would make look like another fault
+    if target.modulus is not None:  # first, because coarse rounding would look like another fault
         check_precision(target, target.modulus, points)
     if target.vectorised:
         _check_batch(target, points, outputs)
@@ -96,7 +96,7 @@ def _check_layouts_of(target: Target, x: Array, outputs: Array) -> None:
 
 
 def _layouts(x: Array) -> Iterator[tuple[str, Array]]:
-    """The same numbers, in memory of their own each time, in other orders."""
+    """Copies of the same numbers with other layouts in memory."""
     yield "an array in Fortran's order", x.copy(order="F")
     yield "a view of every other entry", np.repeat(x, 2, axis=-1)[..., ::2]
     yield "a view that runs backwards", x[::-1].copy()[::-1]
@@ -117,7 +117,7 @@ def _check_equivariance(target: Target, points: Array, outputs: Array, rng: np.r
 
 
 def _permutations(tokens: int, rng: np.random.Generator) -> Iterator[list[int]]:
-    """All of them while they are few; then neighbour swaps, which generate all, or some of them, and random ones."""
+    """All permutations if there are few; otherwise swaps of neighbours (all, if not too many) and random ones."""
     if tokens <= 4:
         yield from map(list, itertools.permutations(range(tokens)))
         return
@@ -149,7 +149,7 @@ def _check_support(target: Target, points: Array, rng: np.random.Generator) -> N
     _check_zero(target, "on the boundary of", faces, on_faces, ~_agree(target, on_faces, np.zeros_like(on_faces)))
     beyond = sampled.outside(target, points, rng)
     outputs = target(beyond)
-    # Beyond the box the error is an integral over an infinite volume, so that no rounding is small enough.
+    # Outside the box the error is an integral over an infinite volume, so no rounding error is small enough.
     _check_zero(target, "outside", beyond, outputs, outputs != 0)
 
 

@@ -1,8 +1,8 @@
-"""A battery for enclosures: as far as samples tell, does a function mean the same on intervals and on arrays?
+"""Tests for enclosures: as far as samples tell, does a function mean the same on intervals and on arrays?
 
-Intervals look like arrays to a function and refuse what they cannot follow, so that the two runs take the same steps.
-A function may still find out, by type(x) or id(x), or depend on the size of the batch. Then its enclosure says nothing
-about its values. Here both are compared.
+Intervals look like arrays to a function and refuse what they cannot follow, so both runs take the same steps. A
+function may still notice the difference, by type(x) or id(x), or depend on the size of the batch. Then its enclosure
+says nothing about its values. So values and enclosures are compared here.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from anyformer.targets.ranges import range_on_boxes
 from anyformer.targets.sizes import whole_number
 from anyformer.targets.target import Target
 
-# Boxes that are run one at a time are run in Python: fewer of them.
+# Boxes that are run one at a time take a Python loop, so there are fewer of them.
 _ONE_BY_ONE = 16
 # A piece that `enclose` hands to a function has so many entries; a function must not notice that it is large.
 _LARGE = 2**15
@@ -32,7 +32,7 @@ def check_enclosures(target: Target, samples: int = 48, seed: int = 0) -> None:
     cannot follow passes: it has no enclosure that could be wrong.
 
     Args:
-        target: what is put to the test.
+        target: the target to test.
         samples: how many random points of the domain are tried.
         seed: of the random points; the same seed gives the same points.
 

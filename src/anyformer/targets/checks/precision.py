@@ -1,9 +1,9 @@
-"""Is a target as accurate as it says? Where a function computes in float32, its values jump between neighbours.
+"""Is a target as accurate as declared? A function that computes in float32 jumps between neighbouring points.
 
-A modulus bounds how far apart the values at two points are; between points that are next to each other it allows
-next to nothing. What is left there is the function's own rounding. So pairs of points are brought together by halving,
-always keeping the half with the larger change: that finds the jumps of a rounding to float32, wherever in the
-function it happens, as it finds any other jump.
+A modulus bounds how far apart the values at two points are; between points that are very close it allows almost
+nothing. The change that is left is the function's own rounding. So pairs of points are brought together by halving,
+always keeping the half with the larger change: that finds the jumps of a rounding to float32, wherever in the function
+it happens, as it finds any other jump.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ def rounding(target: Target, one: Array, other: Array) -> Array:
 
 
 def hint(one: Array, other: Array) -> str:
-    """What to say besides where two values that must agree differ by no more than float32 rounds."""
+    """Extra advice if two values that must agree differ by no more than the rounding of float32."""
     apart = float((np.abs(one - other) / (1 + np.abs(other))).max())
     return f" If they differ because it rounds to float32 inside: {IN_FLOAT64}" if apart <= _LIKE_FLOAT32 else ""
 

@@ -1,4 +1,4 @@
-"""Inputs on which a target's claims are put to the test."""
+"""Inputs for testing what a target declares."""
 
 import itertools
 from collections.abc import Iterator
@@ -64,7 +64,7 @@ def _single_entries(points: Array, rng: np.random.Generator) -> Array:
 
 
 def _steepest(target: Target, points: Array, rng: np.random.Generator) -> Array:
-    """For one random output entry a point, the signs of its slopes: where max_b |X_b − Y_b| buys the largest change."""
+    """The signs of the slopes of one random output entry per point: a step with these signs changes it most."""
     lows, highs = target.domain.lows(target.width), target.domain.highs(target.width)
     signs = np.empty_like(points)
     entries = rng.integers(0, points[0].size, size=len(points))

@@ -1,1 +1,1 @@
-"""What is trained on: text, labelled pairs and questions, and the tokenizer between them and a model."""
+"""Training data: text, labelled pairs and questions, and the tokenizer that prepares them for a model."""

@@ -13,7 +13,7 @@ TEXTS: Final = (
     ("sentence", None),
     ("text", None),
 )
-"""Columns that hold the texts; the first of these that are there are taken."""
+"""Columns that may hold the texts; the first ones that a table has are used."""
 LABELS: Final = ("label", "gold_label")
 NO_LABEL: Final = ("-", "-1", "")
 """SNLI's mark of a pair without a majority, GLUE's of a hidden label, and nothing."""

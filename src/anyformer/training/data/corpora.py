@@ -1,4 +1,4 @@
-"""What text there is to train on: files, the hub, or the synthetic language that needs neither."""
+"""Text to train on: from files, from the hub, or the synthetic language, which needs neither."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -41,7 +41,7 @@ class TextFiles(Corpus):
     def __post_init__(self) -> None:
         if not self.places:
             raise TrainingError("a corpus must have at least one file; got none. Give a path.")
-        # Now, not at the first line: a wrong path should fail before anything is trained.
+        # Checked now, not at the first line: a wrong path should fail before training starts.
         self.files()
 
     @property
@@ -65,7 +65,7 @@ class TextFiles(Corpus):
             raise TrainingError(f"a corpus must have words; {self.name} has none. Give another file.")
 
     def digest(self) -> str:
-        """Of the bytes as they are stored, and how they are packed."""
+        """The digest of the stored bytes, and of how they are packed."""
         whole = hashlib.sha256()
         for file in self.files():
             with file.open("rb") as opened:
@@ -98,7 +98,7 @@ def open_corpus(source: str | Path | None = None) -> Corpus:
             "hub:wikitext", "hub:wikipedia"; "synthetic" or "synthetic:sentences=…,seed=…"; None is "synthetic".
 
     Returns:
-        The corpus; the hub is asked only when its lines are.
+        The corpus; the hub is contacted only when lines are read.
     """
     if source is None:
         return SyntheticLanguage()

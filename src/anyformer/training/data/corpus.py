@@ -1,4 +1,4 @@
-"""What a corpus is: lines of text that can be read again, and a name and digest to know it by."""
+"""What a corpus is: lines of text that can be read again, with a name and a digest."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ class Corpus(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """How reports call it."""
+        """Its name in reports."""
 
     @abstractmethod
     def lines(self) -> Iterator[str]:
-        """Stripped and never empty; each call starts anew and gives the same, holding few lines in memory."""
+        """Stripped lines, never empty; each call gives the same lines from the start, with few in memory at a time."""
 
     @abstractmethod
     def digest(self) -> str:

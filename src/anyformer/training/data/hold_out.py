@@ -1,15 +1,15 @@
-"""Holding out a share by a key, so that what shares a key stays on one side."""
+"""Holding out a share by a key, so that examples with the same key stay on one side."""
 
 import hashlib
 
 from anyformer.errors import TrainingError
 
 TENTH = 0.1
-"""The share of labelled examples that is held out where nothing else is said."""
+"""The default share of labelled examples that is held out."""
 
 
 def held_out(key: str, share: float, seed: int) -> bool:
-    """Whether this key is held out; each key is decided by itself, so more data does not move what was there.
+    """Whether this key is held out; each key is decided independently, so more data does not move earlier examples.
 
     >>> [held_out(key, share=0.5, seed=0) for key in "abcd"] == [held_out(key, share=0.5, seed=0) for key in "abcd"]
     True

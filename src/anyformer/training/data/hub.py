@@ -16,7 +16,7 @@ def load_rows(dataset: str, config: str | None, split: str) -> Any:
     datasets = require("datasets", extra="train", what=f"reading {dataset!r}")
     try:
         return datasets.load_dataset(dataset, config, split=split, trust_remote_code=False)
-    except Exception as error:  # A handful of libraries raise their own kinds here; all mean the same to a user.
+    except Exception as error:  # Several libraries raise their own exceptions here; for a user they all mean the same.
         chosen = f" (config {config!r}, split {split!r})" if config else f" (split {split!r})"
         raise TrainingError(
             f"{dataset!r}{chosen} must be a data set on the Hugging Face hub, where there is internet, or a local"
@@ -54,7 +54,7 @@ class HubText(Corpus):
             raise TrainingError(f"{self.name} must have words in its column {column!r}; it has none. Choose another.")
 
     def digest(self) -> str:
-        """Of the names and of how much there is: the fingerprint of `datasets` changes whenever its cache does."""
+        """The digest of the names and sizes: the fingerprint of `datasets` changes whenever its cache changes."""
         rows = load_rows(self.dataset, self.config, self.split)
         size = (rows.num_rows, rows.info.dataset_size, str(rows.info.version))
         decides = (self.dataset, self.config, self.split, self._column(rows), *size)

@@ -12,7 +12,7 @@ from anyformer.training.data.rows import glue_rows, json_rows, tsv_rows
 from anyformer.training.data.sources import split_source
 
 _Row = tuple[str, Mapping[str, Any]]
-"""Where it stands, for errors, and its columns."""
+"""The place of a row, for errors, and its columns."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def read_pairs(source: str | Path, names: Sequence[str] | None = None) -> Pairs:
 def read_all_pairs(sources: Sequence[str | Path]) -> Pairs:
     """Pairs from several places, with the labels of the first."""
     if not sources:
-        raise TrainingError("pairs must come from somewhere; no file was named. Name one.")
+        raise TrainingError("pairs must come from at least one file; none was named. Name one.")
     first = read_pairs(sources[0])
     return join_pairs([first, *(read_pairs(source, first.names) for source in sources[1:])])
 

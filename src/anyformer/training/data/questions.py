@@ -17,7 +17,7 @@ class Question:
 
     id: str
     title: str
-    """Of the article that the context is from."""
+    """The title of the article that the context is from."""
     context: str
     text: str
     answers: tuple[str, ...]
@@ -65,7 +65,7 @@ def _questions(squad: Mapping[str, Any]) -> Iterator[Question]:
     for article in squad["data"]:
         for paragraph in article["paragraphs"]:
             for asked in paragraph["qas"]:
-                # Version 2 lists plausible answers elsewhere; those of an impossible question are none.
+                # Version 2 lists plausible answers elsewhere; an impossible question has no answers.
                 answers = [] if asked.get("is_impossible") else asked["answers"]
                 yield Question(
                     id=asked["id"],

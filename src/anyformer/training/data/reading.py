@@ -1,4 +1,4 @@
-"""Text files, plain or compressed by xz or gzip: whatever is wrong with one is said with its name and line."""
+"""Text files, plain or compressed by xz or gzip: every error names the file and the line."""
 
 import gzip
 import lzma
@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Final
 from anyformer.errors import TrainingError, words_of
 
 LONGEST: Final = 1 << 28
-"""Bytes of a line, or of a word where lines are cut: a small archive can hold a line that no memory does."""
+"""The most bytes of a line, or of a word where lines are cut: a small archive can hold a line larger than memory."""
 
 
 def read_lines(place: Path, longest: int = -1) -> Iterator[tuple[int, str]]:
@@ -36,7 +36,7 @@ def read_lines(place: Path, longest: int = -1) -> Iterator[tuple[int, str]]:
                     f"{place} must have lines and words of at most {LONGEST} bytes; line {number} has more. Cut it."
                 )
             cut = len(piece) if ended or longest < 0 or len(piece) < longest else piece.rfind(b" ") + 1
-            # A "word" longer than a piece is waited for: cutting it could cut a character.
+            # A "word" longer than a piece is read to its end: cutting it could cut a character.
             whole, rest = piece[:cut], piece[cut:]
             if whole:
                 yield number, _decoded(place, number, whole, encoding).rstrip("\r\n")

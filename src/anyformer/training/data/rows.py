@@ -1,4 +1,4 @@
-"""Rows of a table with the place where each stands, so that an error can name it."""
+"""Rows of a table, each with its place in the file, so that an error can name it."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ GLUE: Final = "nyu-mll/glue"
 
 
 def tsv_rows(place: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The rows of a table with a header. Quotes are text like any other: sentences have single ones."""
+    """The rows of a table with a header. Quotes are ordinary characters: sentences may have unpaired ones."""
     header: list[str] | None = None
     for number, line in read_lines(place):
         values = line.split("\t")
@@ -25,7 +25,7 @@ def tsv_rows(place: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         elif line:
             if len(values) != len(header):
                 raise TrainingError(
-                    f"{place}, line {number}: a row must have {len(header)} columns parted by tabs"
+                    f"{place}, line {number}: a row must have {len(header)} columns separated by tabs"
                     f" ({', '.join(header)}); got {len(values)}. Correct or remove it."
                 )
             yield f"{place}, line {number}", dict(zip(header, values, strict=True))

@@ -1,6 +1,6 @@
-"""Folders as `save_pretrained` writes them. They come from anybody, so they are looked at before a library reads them.
+"""Folders as `save_pretrained` writes them. They may come from anyone: each is inspected before a library reads it.
 
-Nothing in them may name code, or a file outside, or be pickled; and their JSON says everything once.
+Nothing in them may name code or a file outside, nothing may be pickled, and no JSON key may occur twice.
 """
 
 import math
@@ -32,21 +32,21 @@ _REFUSED: Final = {
     "_attn_implementation": "code on the hub, and nothing of it is ever run",
     "transformers_weights": "other weights than those by their usual name",
 }
-"""Keys by which a folder can have the libraries import what it brings or names, or read what was not looked at."""
+"""Keys with which a folder can make the libraries import code, or read files that were not inspected."""
 _ELSEWHERE: Final = ("adapter_config.json",)
-"""Files by which a folder can have the libraries load another model."""
+"""Files with which a folder can make the libraries load another model."""
 _PICKLED: Final = (".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt")
 _OWN: Final = {"tokenizer_file": "tokenizer.json", "vocab_file": "vocab.txt"}
-"""Paths in tokenizer_config.json are where somebody once trained; they count only if the folder lacks its own file."""
+"""Paths in tokenizer_config.json are left over from training; they are used only if the folder lacks its own file."""
 
 
 @dataclass(frozen=True)
 class SavedModel:
-    """What a model's folder says of itself, before any of its numbers is loaded."""
+    """What a model's folder says about itself, before any weights are loaded."""
 
     config: Mapping[str, Any]
     shapes: Mapping[str, tuple[int, ...]]
-    """Of the tensors in its safetensors files, by name."""
+    """The shapes of the tensors in its safetensors files, by name."""
 
     @property
     def weights(self) -> int:
@@ -55,13 +55,13 @@ class SavedModel:
 
     @property
     def layers(self) -> int:
-        """How many layers the tensors' names speak of."""
+        """How many layers the names of the tensors imply."""
         found = (re.search(r"encoder\.layer\.([0-9]{1,9})\.", name) for name in self.shapes)
         return 1 + max((int(match[1]) for match in found if match), default=-1)
 
 
 def require_plain(folder: Path) -> None:
-    """Refuse a folder that would have a library run code or read elsewhere.
+    """Refuse a folder that would make a library run code or read other places.
 
     Raises:
         TrainingError: with the file and the key at fault.
@@ -109,7 +109,7 @@ def read_saved_model(folder: Path) -> SavedModel:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without the bars and notes of `transformers` on files and on heads that are new, as they must be."""
+    """Silence the progress bars of `transformers` and its notes on new heads, which are expected."""
     from transformers.utils import logging
 
     level, has_bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
@@ -124,7 +124,7 @@ def quiet() -> Iterator[None]:
 
 
 def in_a_line(error: BaseException) -> str:
-    """What a library says, which may be many lines, as one."""
+    """The message of a library, which may have many lines, as one line."""
     return " ".join(f"{raised(error)}".split())
 
 
@@ -145,7 +145,7 @@ def _require_inside(folder: Path, name: str) -> None:
             f"a folder must hold its files itself; {place} is a link to {place.resolve()}. Copy the file (cp -L)."
         )
     kind = place.stat().st_mode
-    if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):  # a pipe or a device may never end
+    if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):  # reading a pipe or a device may never end
         raise TrainingError(f"a folder must hold files; {place} is none. Remove it.")
 
 

@@ -17,14 +17,14 @@ def split_source(source: str) -> tuple[str, dict[str, str]]:
         options = dict(parse_qsl(query, strict_parsing=True)) if sign else {}
     except ValueError as error:
         raise TrainingError(
-            f"options after ? must read name=value, parted by &; got {query!r} in {source!r}."
+            f"options after ? must read name=value, separated by &; got {query!r} in {source!r}."
             " Example: hub:owner/name?config=en&split=train."
         ) from error
     return name, options
 
 
 def allow_options(source: str, options: dict[str, str], allowed: Iterable[str]) -> None:
-    """Refuse options that nobody would read."""
+    """Refuse options that would have no effect."""
     for option in options:
         if option not in (known := tuple(allowed)):
             raise TrainingError(f"{source!r} must get no options but {', '.join(known)}; got {option!r}. Leave it out.")

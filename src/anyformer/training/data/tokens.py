@@ -1,4 +1,4 @@
-"""A corpus as token ids on disk: one flat array, mapped into memory, and beside it a JSON that says of what."""
+"""A corpus as token ids on disk: one flat array, mapped into memory, and a JSON file that says its origin."""
 
 import json
 from collections.abc import Iterator, Sized
@@ -21,7 +21,7 @@ _LINES_AT_ONCE: Final = 1000
 
 @dataclass(frozen=True)
 class Origin:
-    """What the tokens were made of."""
+    """What the tokens were made from."""
 
     corpus: str
     corpus_digest: str
@@ -45,7 +45,7 @@ class TokenFile:
         return len(self.ids)
 
     def matches(self, corpus: Corpus, tokenizer: Any) -> bool:
-        """Whether these are the tokens of this corpus by this tokenizer, so that it need not be done again."""
+        """Whether these are the tokens of this corpus by this tokenizer, so that they need not be made again."""
         made = (self.origin.corpus_digest, self.origin.tokenizer_digest)
         return made == (corpus.digest(), tokenizer_digest(tokenizer))
 
@@ -53,10 +53,10 @@ class TokenFile:
 def write_tokens(corpus: Corpus, tokenizer: Any, place: Path) -> TokenFile:
     """Tokenize a corpus, some lines at a time, into `place` (.npy) and the JSON beside it.
 
-    A process that is killed leaves no file that `open_tokens` takes for a whole one.
+    A killed process leaves no file that `open_tokens` would accept as complete.
     """
     place.parent.mkdir(parents=True, exist_ok=True)
-    # Without its JSON an array is nobody's: the old pair goes before the new one comes.
+    # An array without its JSON is not accepted, so the old JSON is removed before the new array is written.
     _origin_place(place).unlink(missing_ok=True)
     place.unlink(missing_ok=True)
     dtype = np.dtype(np.uint16 if len(tokenizer) <= 1 << 16 else np.uint32)
@@ -69,22 +69,22 @@ def write_tokens(corpus: Corpus, tokenizer: Any, place: Path) -> TokenFile:
 
 
 def open_tokens(place: Path) -> TokenFile:
-    """The tokens that `write_tokens` has written there, mapped and not read."""
+    """The tokens that `write_tokens` wrote there, mapped into memory."""
     try:
         origin = Origin(**strict_json.read(_origin_place(place)))
         ids = np.load(place, mmap_mode="r", allow_pickle=False)
         if not isinstance(ids, np.ndarray):
             raise ValueError("it is an archive of arrays")
-    except Exception as error:  # NumPy's reader of headers raises what Python's own does, of all kinds
+    except Exception as error:  # NumPy's reader of headers may raise any kind of exception
         raise TrainingError(
             f"{place} must be tokens with their JSON beside them, whole; they cannot be read: {words_of(error)}."
-            " Delete both, and they are made anew."
+            " Delete both, and they are made again."
         ) from error
     whole = all(type(getattr(origin, field.name)) is field.type for field in fields(Origin))
     if not whole or ids.dtype not in (np.uint16, np.uint32) or ids.shape != (origin.tokens,):
         raise TrainingError(
             f"{place} must hold token ids as its JSON says; got {ids.dtype} of shape {ids.shape}, and {origin}."
-            " Delete both, and they are made anew."
+            " Delete both, and they are made again."
         )
     return TokenFile(place, ids, origin)
 

@@ -37,7 +37,7 @@ def train_tokenizer(corpus: Corpus, size: int, lines: int = 200_000) -> Any:
     joined = {character: normalizer.normalize_str(f"a{character}") for character in alphabet}
     inside = [character for character in alphabet if len(splitter.pre_tokenize_str(joined[character])) == 1]
     # The trainer numbers the continuations "##x" in the order of a hash map, another in each process, and breaks ties
-    # by number. Told beforehand, they have an order; its choice of characters is taken from it for the same reason.
+    # by number. Given in advance, they have a fixed order; the choice of characters is made here for the same reason.
     first = [*SPECIALS, *(f"##{character}" for character in inside)]
     if size < len(first) + len(alphabet):
         raise TrainingError(
@@ -71,7 +71,8 @@ def load_tokenizer(place: str | Path) -> Any:
     elif place.suffix == ".json":
         loaded = _try(place, lambda: transformers.PreTrainedTokenizerFast(tokenizer_file=str(existing(place))))
         loaded.add_special_tokens(_names(loaded.get_vocab()))
-        # The file does not say what its model is given, and without types BERT could not tell a pair's texts apart.
+        # The file does not list its model's inputs, and without token types BERT could not tell the texts of a pair
+        # apart.
         loaded.model_input_names = transformers.BertTokenizerFast.model_input_names
     else:
         words = [line for _, line in read_lines(place)]
@@ -80,13 +81,13 @@ def load_tokenizer(place: str | Path) -> Any:
             twice = next(word for word in words if words.count(word) > 1)
             raise TrainingError(f"{place} must have every token once; {twice!r} is there more than once. Remove one.")
         loaded = _wrapped({word: number for number, word in enumerate(words)})
-    _try(place, lambda: loaded("a", "b"))  # a file may be read, and yet not be used
+    _try(place, lambda: loaded("a", "b"))  # a file may be readable and still not usable
     _require_specials(place, [str(loaded.special_tokens_map.get(name)) for name in _names(SPECIALS)])
     return loaded
 
 
 def tokenizer_digest(tokenizer: Any) -> str:
-    """The sha256 of what decides the tokens; not of the length to cut or pad to, which calls leave behind."""
+    """The sha256 of what decides the tokens; not of the length to cut or pad to, which calls change."""
     try:
         told = strict_json.loads(tokenizer.backend_tokenizer.to_str())
     except (AttributeError, ValueError) as error:
@@ -127,7 +128,7 @@ def _try(place: Path, load: Any) -> Any:
             return load()
     except TrainingError:
         raise
-    except Exception as error:  # The libraries raise all kinds, bare Exception among them.
+    except Exception as error:  # The libraries raise all kinds of exceptions, even a bare Exception.
         raise TrainingError(
             f"{place} must be a folder made by save_pretrained, a tokenizer.json or a vocab.txt; it could not be read:"
             f" {in_a_line(error)}. Give another."

@@ -1,4 +1,4 @@
-"""Where a run stands, on disk: written in one step or not at all, and enough to go on to the same last bit.
+"""Checkpoints: written in one step or not at all, and enough to resume a run with the same bits.
 
 A checkpoint is a folder of two safetensors files, weights and optimizer, and a few numbers as JSON. Learning rates,
 batches and dropout are functions of the step, so they need no state of their own.
@@ -22,7 +22,7 @@ from anyformer.training.run.writing import writing
 ADAM = ("step", "exp_avg", "exp_avg_sq")
 """What Adam remembers of a parameter."""
 KEPT = 2
-"""How many are kept: the newest, and one more should its disk block be bad."""
+"""How many are kept: the newest, and one more in case the newest is damaged."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Elapsed:
 def save_checkpoint(folder: Path, elapsed: Elapsed, model: nn.Module, optimizer: torch.optim.Optimizer) -> Path:
     """Write `folder/step-…` and remove all but the newest ones."""
     place = folder / f"step-{elapsed.step:09d}"
-    # What is there of this step is of an earlier start, with the same contents.
+    # A checkpoint of this step is from an earlier start and has the same contents.
     with writing("a checkpoint", place), atomic_folder(place) as part:
         save_file(_weights(model), part / "weights.safetensors")
         save_file(_optimizer_state(optimizer), part / "optimizer.safetensors")
@@ -47,7 +47,7 @@ def save_checkpoint(folder: Path, elapsed: Elapsed, model: nn.Module, optimizer:
 
 
 def restore_newest(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> Elapsed:
-    """Put the newest checkpoint into model and optimizer; from the start if there is none.
+    """Load the newest checkpoint into model and optimizer; without one, training starts at step 0.
 
     Raises:
         TrainingError: if it is of another architecture, or damaged.
@@ -63,7 +63,7 @@ def restore_newest(folder: Path, model: nn.Module, optimizer: torch.optim.Optimi
         _check_optimizer_state(optimizer, state)
     except TrainingError:
         raise
-    except Exception as error:  # safetensors raises its own kinds, which have no common class
+    except Exception as error:  # safetensors raises its own exceptions, which have no common class
         raise TrainingError(
             f"a checkpoint must be whole; {place} is not: {words_of(error)}."
             " Remove that folder to go on from the one before."
@@ -81,7 +81,7 @@ def _tensors(place: Path, name: str) -> dict[str, Tensor]:
 
 
 def _own(place: Path, name: str) -> Path:
-    """A file of the checkpoint itself: links may lead anywhere."""
+    """A file of the checkpoint; links are refused, because they may lead anywhere."""
     if place.is_symlink() or (place / name).is_symlink():
         raise ValueError(f"{name} must be its own file, and is a link")
     return place / name
@@ -96,7 +96,7 @@ def _elapsed(told: Any) -> Elapsed:
 
 
 def _complete(folder: Path) -> list[Path]:
-    """Checkpoints by step; a part of one, left by a killed process, has a name that does not count."""
+    """Checkpoints by step; a partial one, left by a killed process, has another name and does not count."""
     return sorted(folder.glob("step-*"))
 
 
@@ -130,7 +130,7 @@ def _optimizer_state(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 
 def _check_optimizer_state(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """Each tensor must be Adam's of one of the parameters: else the next step fails where nobody knows why."""
+    """Each tensor must be Adam's state of a parameter: otherwise the next step fails without a clear reason."""
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     shapes = {f"{place}.{name}": one.shape for place, one in enumerate(parameters) for name in ADAM}
     for key, tensor in tensors.items():

@@ -1,4 +1,4 @@
-"""The folder of a run: what it is a run of, who works on it, what was measured, and in the end the model.
+"""The folder of a run: what defines the run, which process works on it, what was measured, and in the end the model.
 
 run.json          what decides the outcome; another run is refused in the same folder
 metrics.jsonl     one line for each thing measured
@@ -52,11 +52,11 @@ class RunFolder:
 
     @property
     def identity_file(self) -> Path:
-        """What it is a run of."""
+        """What defines the run."""
         return self.place / "run.json"
 
     def begin(self, identity: Mapping[str, Any]) -> None:
-        """Make the folder that of this run, or see that it is.
+        """Make this the folder of the run, or check that it is already.
 
         Raises:
             TrainingError: if it belongs to another run, or to something else altogether.
@@ -69,13 +69,13 @@ class RunFolder:
         write_text(self.identity_file, json.dumps(identity, indent=2) + "\n")
 
     def require_free(self) -> None:
-        """Refuse a place that has something else in it than a run."""
+        """Refuse a place that holds anything other than a run."""
         if not self.identity_file.is_file():
             require_only(self.place, {"lock", "text"})
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """While this process works on the run. A killed process holds nothing.
+        """Hold the run while this process works on it. A killed process holds nothing.
 
         Raises:
             RunInUse: if another process does.
@@ -85,7 +85,9 @@ class RunFolder:
         try:
             lock.acquire(blocking=False)
         except Timeout:
-            raise RunInUse(f"a run must be worked on by one start at a time; {self.place} is. Wait for it.") from None
+            raise RunInUse(
+                f"only one process may work on a run at a time; another one works on {self.place}. Wait for it."
+            ) from None
         try:
             yield
         finally:
@@ -117,7 +119,7 @@ class RunFolder:
 
 
 def require_only(place: Path, ours: set[str]) -> None:
-    """Refuse a place that is a file, or a folder with anything else in it than what we put there."""
+    """Refuse a file, and a folder that holds anything other than the given names."""
     if place.exists() and not place.is_dir():
         raise TrainingError(f"the output must be a folder; {place} is a file. Name another.")
     if place.is_dir() and (others := {path.name for path in place.iterdir()} - ours):
@@ -137,7 +139,7 @@ def _same(file: Path, identity: Mapping[str, Any]) -> None:
     for name in {**there, **here}:
         if there.get(name) != here.get(name):
             raise TrainingError(
-                f"a run must go on as it began; the one in {file.parent} has {name} = {_brief(there.get(name))}, and"
+                f"a run must continue as it began; the one in {file.parent} has {name} = {_brief(there.get(name))}, and"
                 f" {_brief(here.get(name))} is asked for. Ask for the same, or name another output folder."
             )
 

@@ -1,8 +1,8 @@
 """The training loop, for any task: from one CPU to many hosts, and from any checkpoint to the same last bit.
 
 A step is a function of its number: the batch, the learning rate and what dropout drops follow from it and from the
-seed. Each process takes its rows of the batch, so how many there are does not matter to the losses but for rounding
-(and for dropout, which they draw each on their own).
+seed. Each process takes its rows of the batch, so their number affects the losses only by rounding (and by dropout,
+which each process draws for itself).
 """
 
 import math
@@ -30,7 +30,7 @@ Batch = dict[str, Tensor]
 
 
 class Task(ABC):
-    """Something to learn: the batch of each step, and how well it is done.
+    """Something to learn: the batch of each step, and how it is evaluated.
 
     The loss of a model on some rows must be the mean over these rows.
     """
@@ -48,7 +48,7 @@ def train(model: nn.Module, task: Task, schedule: Schedule, folder: RunFolder, w
     """Train in a run's folder, from its newest checkpoint if it has one.
 
     Returns:
-        The trained model, out of what wraps it for several processes.
+        The trained model, without the wrapper for several processes.
     """
     accelerator = new_accelerator()
     wrapped, optimizer = accelerator.prepare(model, _adam(model, schedule))
@@ -66,7 +66,7 @@ def train(model: nn.Module, task: Task, schedule: Schedule, folder: RunFolder, w
             if last or done.step % schedule.evaluate_every == 0:
                 metrics.add(step=done.step, **_evaluated(model, task, accelerator))
             if accelerator.is_main_process and (last or done.step % schedule.save_every == 0):
-                metrics.flush()  # what is measured before a checkpoint must outlive a kill after it
+                metrics.flush()  # measurements before a checkpoint must survive a kill after it
                 save_checkpoint(folder.checkpoints, done, model, optimizer)
     accelerator.wait_for_everyone()
     return model
@@ -74,7 +74,7 @@ def train(model: nn.Module, task: Task, schedule: Schedule, folder: RunFolder, w
 
 @contextmanager
 def run_in(place: Path, identity: Mapping[str, Any]) -> Iterator[RunFolder]:
-    """A run's folder, held by the main of all processes that share the run."""
+    """A run's folder, held by the main process of those that share the run."""
     folder, shared = RunFolder(place), processes()
     if shared.is_main_process:
         folder.require_free()
@@ -153,7 +153,7 @@ def _adam(model: nn.Module, schedule: Schedule) -> torch.optim.Optimizer:
 
 
 def require_fair_shares(schedule: Schedule) -> None:
-    """Refuse a batch that cannot be parted into equal rows."""
+    """Refuse a batch that cannot be divided equally among the processes."""
     count = processes().num_processes
     if schedule.batch % count:
         raise TrainingError(
@@ -166,7 +166,7 @@ def _require_same_step(step: int, accelerator: Accelerator) -> None:
     steps = accelerator.gather(torch.tensor([step], device=accelerator.device)).tolist()
     if len(set(steps)) > 1:
         raise TrainingError(
-            f"all processes must go on from the same checkpoint; theirs are of steps {sorted(set(steps))}."
+            f"all processes must resume from the same checkpoint; theirs are of steps {sorted(set(steps))}."
             " Let all hosts share the output folder."
         )
 

@@ -1,4 +1,4 @@
-"""What is measured while training: a line of JSON each, the same for TensorBoard, and whoever watches."""
+"""Measurements while training: written as lines of JSON and for TensorBoard, and passed to a progress bar."""
 
 import json
 import math
@@ -11,7 +11,7 @@ from anyformer.extras import require
 from anyformer.training.run.folder import RunFolder
 
 Watch = Callable[[Mapping[str, Any]], None]
-"""What a progress bar is told: the rows of metrics.jsonl, as they come."""
+"""A callback such as a progress bar: it gets the rows of metrics.jsonl as they come."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Metrics:
     @classmethod
     @contextmanager
     def open(cls, folder: RunFolder, step: int, is_main: bool, watch: Watch | None) -> Iterator[Self]:
-        """Go on after a step: what an earlier start measured beyond it is forgotten."""
+        """Continue after a step: what an earlier start measured after it is dropped."""
         if not is_main:
             yield cls(None, None, None)
             return
@@ -43,7 +43,7 @@ class Metrics:
         if self.file is None or not measured:
             return
         row = {"step": step, **measured}
-        # JSON has no NaN; what overflowed is null in the file.
+        # JSON has no NaN; a value that is not finite is null in the file.
         finite = {name: value if math.isfinite(value) else None for name, value in row.items()}
         self.file.write(json.dumps(finite, allow_nan=False) + "\n")
         for name, value in measured.items():

@@ -1,4 +1,4 @@
-"""The processes that share a run, as `accelerate launch` and `torchrun` start them; one, if nobody did."""
+"""The processes that share a run, as `accelerate launch` and `torchrun` start them; otherwise just one."""
 
 import torch
 from accelerate import Accelerator, DistributedType, PartialState
@@ -9,12 +9,12 @@ SHARDED = (DistributedType.FSDP, DistributedType.DEEPSPEED, DistributedType.MEGA
 
 
 def processes() -> PartialState:
-    """Who they are, and which one this is."""
+    """How many processes there are, and which one this is."""
     return PartialState(cpu=_on_cpus())
 
 
 def accelerator() -> Accelerator:
-    """What carries models and gradients among them.
+    """The Accelerator, which distributes models and gradients.
 
     Raises:
         TrainingError: if `accelerate` is configured for something that checkpoints would not restore.
@@ -29,5 +29,5 @@ def accelerator() -> Accelerator:
 
 
 def _on_cpus() -> bool:
-    """`accelerate` must be told: without an accelerator, each of the processes would otherwise train for itself."""
+    """Whether to run on CPUs. `accelerate` must be told, or each process would train for itself."""
     return not torch.accelerator.is_available()

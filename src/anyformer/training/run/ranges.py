@@ -1,4 +1,4 @@
-"""What numbers of a recipe may be."""
+"""The ranges of the numbers in a recipe."""
 
 import reprlib
 
@@ -7,7 +7,7 @@ from anyformer.whole_numbers import from_one
 
 
 def at_least_one(name: str, value: int, most: int = 2**31) -> None:
-    """Refuse what is not a whole number from 1, or more than anybody trains with."""
+    """Refuse anything but a whole number from 1 to a generous limit."""
     from_one(name, value, TrainingError)
     if value > most:
         raise TrainingError(f"{name} must be at most {most}; got {reprlib.repr(value)}.")

@@ -1,4 +1,4 @@
-"""A recipe: the whole of what decides a training run, as data; sizes by name."""
+"""A recipe: everything that decides a training run, as data; sizes by name."""
 
 import dataclasses
 import math
@@ -51,7 +51,7 @@ class Architecture:
 
     @property
     def stack(self) -> tuple[Mixer, ...]:
-        """The mixer of each layer; attention unless said otherwise."""
+        """The mixer of each layer; attention by default."""
         mixers = self.mixers or (Attention(self.heads),)
         return mixers if len(mixers) == self.layers else mixers * self.layers
 
@@ -74,7 +74,7 @@ class Architecture:
 
 
 def longest_sequence(positions: int, mixers: Iterable[Mixer]) -> int:
-    """How many tokens a model takes: those it has positions for, and no more than its bilinear projections are for."""
+    """How many tokens a model takes: it needs a position for each, and bilinear projections of that length."""
     return min(positions, *(mixer.max_length for mixer in mixers if isinstance(mixer, Bilinear)), positions)
 
 
@@ -143,7 +143,7 @@ class Schedule:
             raise TrainingError(f"weight_decay must be 0 or positive, and finite; got {self.weight_decay}.")
 
     def for_epochs(self, examples: int, epochs: float) -> Self:
-        """As many steps as show every example so often.
+        """The schedule with enough steps to show every example `epochs` times.
 
         >>> Schedule(batch=8).for_epochs(examples=20, epochs=2).steps
         5
@@ -193,7 +193,7 @@ class Recipe:
         return tables
 
     def changed(self, **parts: Mapping[str, Any]) -> Self:
-        """The same but for some entries of its parts; those that are None stay as they are.
+        """The same recipe with some entries of its parts changed; entries that are None stay as they are.
 
         >>> Recipe().changed(schedule={"steps": 10, "seed": None}).schedule.steps
         10
@@ -204,5 +204,5 @@ class Recipe:
 
 
 def changed(part: Part, **entries: Any) -> Part:
-    """A part of a recipe with other entries; those that are None stay as they are."""
+    """A part of a recipe with some entries changed; entries that are None stay as they are."""
     return dataclasses.replace(part, **{name: entry for name, entry in entries.items() if entry is not None})

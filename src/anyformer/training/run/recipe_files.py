@@ -14,14 +14,14 @@ TABLES = {"architecture": Architecture, "text": Text, "schedule": Schedule}
 
 
 def read_recipe(place: Path) -> Recipe:
-    """A recipe from TOML: `size`, and the tables [architecture], [text] and [schedule] with what differs from it.
+    """A recipe from TOML: `size`, and the tables [architecture], [text] and [schedule] with what differs.
 
     Raises:
-        TrainingError: if it is not TOML, or says something no recipe has.
+        TrainingError: if it is not TOML, or has an entry that no recipe has.
     """
     try:
         tables = tomllib.loads(place.read_text("utf-8"))
-    except (ValueError, RecursionError) as error:  # of TOML, of UTF-8, of long numbers; of brackets in brackets
+    except (ValueError, RecursionError) as error:  # bad TOML, UTF-8 or numbers; brackets nested too deeply
         raise TrainingError(f"a recipe must be a TOML file; {place} is not: {words_of(error)}.") from error
     start = Recipe.of_size(tables.pop("size", "mini"))
     _known("a recipe", tables, {"size", *TABLES})

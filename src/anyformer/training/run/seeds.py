@@ -1,4 +1,4 @@
-"""Random numbers as functions of what they are for, so that a run needs no generator's state to go on."""
+"""Random numbers as functions of their purpose, so a run can resume without the state of a generator."""
 
 import hashlib
 

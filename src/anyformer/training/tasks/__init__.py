@@ -1,1 +1,1 @@
-"""What is learned: words that are hidden, classes of texts, answers in a text; pre-training and fine-tuning by them."""
+"""Tasks: hidden words, classes of texts, answers in a text; pre-training and fine-tuning with them."""

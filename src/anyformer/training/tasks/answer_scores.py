@@ -28,7 +28,7 @@ def best_answers(
 
     Args:
         windows: as made by `features`.
-        start_logits: for each window (tokens or more,); what stands for padding is not looked at.
+        start_logits: for each window (tokens or more,); entries for padding are ignored.
         end_logits: the same for ends.
         questions: those the windows were made of. If any has no answer, "" is given where [CLS] is likeliest.
         longest: tokens of an answer at most.

@@ -24,14 +24,14 @@ from anyformer.training.tasks.classes import Classes, encode_pairs
 from anyformer.training.tasks.spans import features
 
 Examples = Pairs | tuple[Question, ...]
-"""What can be learned from: `read_pairs` and `read_questions` give it."""
+"""Training examples, as `read_pairs` and `read_questions` give them."""
 
 
 TUNING = Schedule(batch=32, learning_rate=5e-4, warmup=0.1)
 """Suits small models; for BERT_BASE a tenth of this rate is usual."""
 KINDS = ("mixer-bert", "bert")
 HEADS = ("cls.", "classifier.", "qa_outputs.", "bert.pooler.", "pooler.")
-"""What a pre-trained encoder may have or not have."""
+"""Parts that a pre-trained encoder may have or lack."""
 
 
 def finetune(
@@ -52,10 +52,10 @@ def finetune(
         place: the run's folder; `place/model` is the result.
         schedule: how; its steps are set by the epochs.
         epochs: how often every example, or window of a context, is seen.
-        watch: is told what is measured, as it is.
+        watch: called with every measurement.
 
     Raises:
-        TrainingError: if the model is none, or the folder another run's, or the classes differ.
+        TrainingError: if the model is not usable, the folder belongs to another run, or the classes differ.
     """
     bert: Any
     task: Classes | Answers
@@ -111,7 +111,7 @@ def _pretrained(head: Any, model: Path, schedule: Schedule, options: Mapping[str
     """A pre-trained encoder under a new head, which is drawn from the seed.
 
     Raises:
-        TrainingError: if the folder has no BERT, or one whose weights are not those its config speaks of.
+        TrainingError: if the folder has no BERT, or its weights do not match its config.
     """
     saved = _saved_bert(model)
     torch.manual_seed(seeds.number("head", schedule.seed))
@@ -128,7 +128,7 @@ def _pretrained(head: Any, model: Path, schedule: Schedule, options: Mapping[str
             )
     except TrainingError:
         raise
-    except Exception as error:  # `transformers` and safetensors raise all kinds
+    except Exception as error:  # `transformers` and safetensors raise all kinds of exceptions
         raise TrainingError(
             f"a model must be a BERT that pretrain or save_pretrained wrote; {model} cannot be loaded:"
             f" {in_a_line(error)}"
@@ -138,14 +138,14 @@ def _pretrained(head: Any, model: Path, schedule: Schedule, options: Mapping[str
     )
     if differing:
         raise TrainingError(
-            f"a model's weights must be those that its config.json speaks of; in {model} they differ in {differing[0]}"
+            f"a model's weights must match its config.json; in {model} they differ in {differing[0]}"
             f" and {len(differing) - 1} more. Give the folder as it was saved."
         )
     return bert, load_tokenizer(model)
 
 
 def _saved_bert(model: Path) -> SavedModel:
-    """What the folder says of its model, whose sizes are no larger than the file of its weights."""
+    """What the folder says about its model, whose sizes must not exceed the file of its weights."""
     saved = read_saved_model(model)
     kind = saved.config.get("model_type")
     if kind not in KINDS:
@@ -157,7 +157,7 @@ def _saved_bert(model: Path) -> SavedModel:
             f"num_hidden_layers in {model}/config.json must be the layers that have weights, {saved.layers}; got"
             f" {saved.config.get('num_hidden_layers')!r:.200}. Give the folder as it was saved."
         )
-    # Every size is an axis of some weight, so a larger one belongs to no weights that are there.
+    # Every size is an axis of some weight, so it cannot be larger than the number of weights.
     for name, number in _whole_numbers(saved.config):
         if number > saved.weights:
             raise TrainingError(
@@ -176,14 +176,14 @@ def _whole_numbers(value: Any, name: str = "") -> Iterator[tuple[str, int]]:
 
 
 def _require_its_weights(head: Any, model: Path, saved: SavedModel, options: Mapping[str, Any]) -> None:
-    """Refuse a config that asks for more weights than there are, before room is made for them."""
+    """Refuse a config that asks for more weights than the file has, before memory is allocated."""
     config = head.config_class.from_pretrained(model, local_files_only=True, trust_remote_code=False, **options)
     with torch.device("meta"):
         named = dict(head(config).named_parameters())
     needed = sum(parameter.numel() for name, parameter in named.items() if not name.startswith(HEADS))
-    if needed > 2 * saved.weights:  # a smaller difference does no harm, and is named weight by weight once it is loaded
+    if needed > 2 * saved.weights:  # a smaller difference is harmless, and is reported weight by weight after loading
         raise TrainingError(
-            f"a model's weights must be those that its config.json speaks of; in {model} it speaks of {needed}, and"
+            f"a model's weights must match its config.json; in {model} it asks for {needed}, and"
             f" there are {saved.weights}. Give the folder as it was saved."
         )
 
@@ -193,7 +193,7 @@ def _longest(bert: Any) -> int:
 
 
 def _model_digest(bert: Any) -> str:
-    """What the run starts from: the same folder with other weights is another run."""
+    """The digest of the model that the run starts from: the same folder with other weights is another run."""
     digest = hashlib.sha256(repr([repr(mixer) for mixer in bert.config.layer_mixers]).encode())
     for name, parameter in bert.named_parameters():
         digest.update(name.encode())
@@ -202,5 +202,5 @@ def _model_digest(bert: Any) -> str:
 
 
 def _digest(examples: Examples) -> str:
-    """Frozen data show all they are."""
+    """The repr of frozen data shows all of it."""
     return hashlib.sha256(repr(examples).encode()).hexdigest()

@@ -1,17 +1,17 @@
-"""How weights start, where BERT's own start costs a small model millions of tokens.
+"""Initial weights: BERT's own initialisation costs a small model millions of tokens.
 
-With positions drawn at random and queries and keys drawn independently, no head can tell near from far: attention is
-an average, and a model of averages stays for long on a plateau, first that of word frequencies, then that of the words
-of a text without their order; a bilinear projection is as blind. A convolution has its neighbours from the start. So
-here the others have them too:
+With positions drawn at random and queries and keys drawn independently, no head can tell near from far. Attention is
+then an average, and a model of averages stays on a plateau for long: first that of word frequencies, then that of the
+words of a text without their order. A bilinear projection has the same problem. A convolution sees its neighbours from
+the start. So here the other mixers see them too:
 
 - positions are waves in a quarter of the coordinates, four times as strong there as a word is, so that a head that
   reads these coordinates sees positions and hardly any words;
-- each head of attention reads them by its keys, and by its queries turned by as many steps as it is to look away, so
-  that at the start it looks at one neighbour: the first head at the token before, the second at the one after, …;
+- each attention head reads them with its keys, and with its queries rotated by the distance at which it should look, so
+  at the start it looks at one neighbour: the first head at the token before, the second at the one after, …;
 - each bilinear projection starts as a shift by one neighbour, the first layer's from the token before, ….
 
-All of it is trained from there, and nothing of the architecture is changed.
+All of these weights are then trained, and the architecture is unchanged.
 """
 
 import math
@@ -28,7 +28,7 @@ SHARE = 4
 STRENGTH = 4.0
 """How much larger a position is there than a word."""
 PEAK = 10.0
-"""The score of its neighbour where a head starts, next to which others' are lower: some three quarters of attention."""
+"""The initial score of a head's neighbour; other scores are lower, so it gets about three quarters of the attention."""
 FASTEST, SLOWEST = 2.5, 0.05
 """Radians a token: of waves that tell neighbours apart, and of waves that tell far from near."""
 FAINT = 0.1
@@ -37,7 +37,7 @@ FAINT = 0.1
 
 @torch.no_grad()
 def initialize(model: Any) -> None:
-    """Draw anew what BERT's start leaves to chance, in place, from PyTorch's generator."""
+    """Replace BERT's random positions, attention and bilinear weights, in place, with PyTorch's generator."""
     embeddings = model.bert.embeddings
     count, width = embeddings.position_embeddings.weight.shape
     rates = frequencies(width)
@@ -52,7 +52,7 @@ def initialize(model: Any) -> None:
 
 
 def neighbour(number: int) -> int:
-    """Where the head or layer of this number looks first.
+    """The offset of the neighbour that the head or layer of this number looks at first.
 
     >>> [neighbour(number) for number in range(5)]
     [-1, 1, -2, 2, -3]

@@ -34,7 +34,7 @@ class Marks:
 
     @classmethod
     def of(cls, tokenizer: Any) -> "Marks":
-        """Those of a tokenizer."""
+        """The marks of a tokenizer."""
         return cls(
             tokenizer.cls_token_id,
             tokenizer.sep_token_id,
@@ -125,7 +125,7 @@ def _framed(windows: Integers, marks: Marks) -> Integers:
 
 
 def _judged(model: nn.Module, batch: Mapping[str, Tensor]) -> dict[str, float]:
-    """Sums over a batch; scores are computed only for the words to predict, so this costs what training does."""
+    """Sums over a batch; scores are computed only for the words to predict, so this costs as much as training."""
     device = next(model.parameters()).device
     given = {name: tensor.to(device) for name, tensor in batch.items()}
     labels = given.pop("labels")

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from anyformer.mixers.bert import MixerBertForMaskedLM, MixerBertForPreTraining
 
 HELD_OUT = 0.02
-"""The share of a corpus that is held out where no other text is given for it."""
+"""The share of a corpus that is held out if no other text is given for that."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A corpus as token ids, to train on and to hold out, the tokenizer that made them, and what they were made of."""
+    """A corpus as token ids, to train on and to hold out, the tokenizer that made them, and their origin."""
 
     tokenizer: Any
     train: NDArray[Any]
@@ -78,7 +78,7 @@ def _prepared(
 
 
 def _tokenizer(corpus: Corpus, place: Path, vocabulary: int) -> Any:
-    """The one in its folder if it was learned from this corpus for this size, or a new one in its place."""
+    """The tokenizer in the folder if it was trained on this corpus for this size, otherwise a new one in its place."""
     origin = json.dumps({"corpus": corpus.digest(), "vocabulary": vocabulary})
     origin_file = place / "learned_from.json"
     if not origin_file.is_file() or origin_file.read_bytes() != origin.encode():
@@ -90,7 +90,7 @@ def _tokenizer(corpus: Corpus, place: Path, vocabulary: int) -> Any:
 
 
 def _tokens(corpus: Corpus, tokenizer: Any, place: Path) -> TokenFile:
-    """Those in the file if they are whole and of this corpus, or new ones in their place."""
+    """The tokens in the file if they are complete and of this corpus, otherwise new ones in their place."""
     with contextlib.suppress(TrainingError):
         there = open_tokens(place)
         if there.matches(corpus, tokenizer):
@@ -105,7 +105,7 @@ def pretrain(recipe: Recipe, text: Prepared, place: Path, watch: Watch | None = 
         recipe: what to train, on what windows, for how long.
         text: what to train on.
         place: the run's folder; `place/model` is the result.
-        watch: is told what is measured, as it is.
+        watch: called with every measurement.
 
     Raises:
         TrainingError: if the folder belongs to another run or is being worked on, or the text is too short.
@@ -135,7 +135,7 @@ def fresh(recipe: Recipe, vocabulary: int) -> "MixerBertForMaskedLM | MixerBertF
 
 
 def _require_room(make: Callable[[], torch.nn.Module]) -> None:
-    """Refuse a model that no memory holds before it is asked for; PyTorch's own error comes late, or never."""
+    """Refuse a model that does not fit into memory before it is allocated; PyTorch's own error comes late, or never."""
     try:
         with torch.device("meta"):
             size = sum(one.numel() * one.element_size() for one in make().parameters())

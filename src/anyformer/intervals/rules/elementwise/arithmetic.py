@@ -1,4 +1,4 @@
-"""Arithmetic of intervals, entry by entry. A proof stands with each rule; rounding is `rounding`'s matter."""
+"""Arithmetic of intervals, entry by entry. Each rule has its proof; `rounding` handles the rounding."""
 
 from collections.abc import Callable
 from functools import reduce

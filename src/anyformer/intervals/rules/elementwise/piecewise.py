@@ -1,8 +1,8 @@
 """np.piecewise, where it is decided which entries every function gets.
 
-NumPy calls each function on the entries that its condition picks, all at once, and not at all if there are none. What
-a function makes of some entries may depend on the others among them. So an undecided condition can be followed only
-where it sets a number.
+NumPy calls each function on the entries that its condition picks, all at once, and not at all if there are none. The
+result of a function for one entry may depend on the other entries. So an undecided condition can be followed only if it
+sets a number.
 """
 
 from collections.abc import Callable, Sequence

@@ -5,7 +5,7 @@ computes k = ⌊a/b⌋ from fmod, which is exact, as the integer next to (a − 
 2⁻⁵²·|k|, so that the integer is the right one for |k| ≤ EXACT = 2⁵⁰; beyond, it is off by a few ulps.
 
 *Remainders.* Where all corners have one floor k, which is exact, all members have it, and the remainder is a − kb: on
-this piece it is increasing in a, monotone in b, with extremes at corners. NumPy's is exact but for one addition.
+this piece it is increasing in a, monotone in b, with extremes at corners. NumPy's is exact except for one addition.
 Elsewhere all that is known is that it lies between 0 and b; both ends may occur, as −10⁻²⁰ % 1 is rounded to 1.
 """
 

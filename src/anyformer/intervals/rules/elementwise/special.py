@@ -1,6 +1,6 @@
 """Functions of scipy.special that are ufuncs: expit, log_expit, erf, erfc, xlogy.
 
-They are known by name: SciPy is looked at only after somebody else has imported it.
+They are listed by name: SciPy is used only if the user's code has imported it.
 
 *Errors.* Let the C library's exp and log1p be within 4 ulp, 8u of the result with u = 2⁻⁵³.
 - expit is 1/(1 + exp(−x)): 8u of the exponential, two roundings; together 10u of the result. Below −709.78 the
@@ -34,7 +34,7 @@ ERFC_MARGIN: Final = 2.0**-41
 
 
 def scipy_special(name: str) -> Any:
-    """The function of scipy.special with this name, if SciPy was imported by whoever uses it; None otherwise."""
+    """The function of scipy.special with this name, if SciPy has been imported; None otherwise."""
     return getattr(sys.modules.get("scipy.special"), name, None)
 
 

@@ -46,7 +46,7 @@ def ordered(a: Ends, axis: int | None = -1, kind: Any = None) -> Ends:
 
 
 def partitioned(a: Ends, kth: Any, axis: int | None = -1) -> Ends:
-    """np.partition: entries `kth` are where sorting puts them; between two of them the order is NumPy's secret.
+    """np.partition: entries `kth` are where sorting puts them; between two of them the order is unspecified.
 
     What lies between positions i and k are the entries that sorting puts there, in any order. So each of them is
     at least the least and at most the greatest of those.

@@ -1,6 +1,6 @@
 """Random choices that are the same on every machine and with every version of NumPy.
 
-NumPy keeps the raw numbers of a bit generator for ever, but not what `Generator.choice` and its kin make of them.
+NumPy guarantees the raw numbers of a bit generator, but not the results of `Generator.choice` and similar methods.
 """
 
 from bisect import bisect_right
@@ -29,7 +29,7 @@ class Draws:
         return next(self._uniform) < share
 
     def choose(self, choices: Sequence[Choice]) -> Choice:
-        """Any of them, all alike."""
+        """One of them, all equally likely."""
         return choices[self.below(len(choices))]
 
     def weigh(self, choices: Sequence[Choice], cumulative: Sequence[float]) -> Choice:

@@ -1,6 +1,6 @@
-"""A synthetic language with far agreement and lookup: training runs anywhere, and shows early who can look things up.
+"""A synthetic language with far agreement and lookup: it needs no data and shows early which mixers can look up words.
 
-Sentences are of two makes, one line each, 12 to 37 words parted by spaces and ended by " .":
+There are two kinds of sentences, one per line, of 12 to 37 words separated by spaces and ended by " .":
 
     telling    phrase modifier{1,4} VERB adverb? phrase place? BUT PRONOUN adjective .
     asking     naming (AND naming){1,2} BUT ARTICLE NOUN place CALLED NAME .
@@ -12,8 +12,8 @@ Sentences are of two makes, one line each, 12 to 37 words parted by spaces and e
 
 Near by: an article has the form of its noun's kind, and so has the verb of a relative clause. A convolution sees both.
 Far away: the main VERB and the PRONOUN have the form of the kind of the first noun, with nouns of other kinds between;
-the NAME at the end of an asking is the one that was given to the same noun, among two or three given: only looking up
-the noun by its content tells it. `dependencies` finds these words in a sentence.
+the NAME at the end of an asking is the one that was given to the same noun, among two or three given names. Only a
+lookup of the noun by its content finds it. `dependencies` finds these words in a sentence.
 
 Nouns, verbs and the like are drawn by Zipf's law; names are drawn evenly, so that guessing one is right once in 60.
 """
@@ -43,14 +43,14 @@ from anyformer.training.data.synthetic.lexicon import (
 from anyformer.whole_numbers import whole_number
 
 _VERSION: Final = 1
-"""Of the grammar and the lexicon: it goes into the digest, so count it up when sentences change."""
+"""The version of the grammar and the lexicon. It is part of the digest, so increase it when sentences change."""
 _NOUN, _VERB, _ADJECTIVE, _ADVERB = zipf(30), zipf(24), zipf(40), zipf(16)
 
 
 @final
 @dataclass(frozen=True)
 class SyntheticLanguage(Corpus):
-    """So many sentences of the language; another seed gives other sentences of the same words and rules.
+    """A number of sentences of the language; another seed gives other sentences with the same words and rules.
 
     >>> next(SyntheticLanguage(sentences=1).lines()).endswith(" .")
     True
@@ -69,7 +69,7 @@ class SyntheticLanguage(Corpus):
         return f"synthetic:sentences={self.sentences},seed={self.seed}"
 
     def lines(self) -> Iterator[str]:
-        """Telling and asking, half and half."""
+        """Telling and asking sentences in equal shares."""
         draws = Draws(self.seed)
         for _ in range(self.sentences):
             yield " ".join(_telling(draws) if draws.chance(0.5) else _asking(draws))

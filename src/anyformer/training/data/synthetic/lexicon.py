@@ -1,6 +1,6 @@
 """The words of the synthetic language: a few hundred, drawn once from syllables, the same for every seed.
 
-Every noun is of one of four kinds, which its sound does not tell. Articles, verbs and pronouns have a form for each.
+Every noun is of one of four kinds, which its spelling does not show. Articles, verbs and pronouns have a form for each.
 """
 
 from collections.abc import Iterator, Mapping
@@ -39,7 +39,7 @@ class Lexicon:
 
 @cache
 def lexicon() -> Lexicon:
-    """The one there is."""
+    """The only lexicon."""
     fresh = _fresh_words()
     nouns = tuple(tuple(next(fresh) for _ in range(30)) for _ in range(KINDS))
     verbs = tuple(tuple(stem + ending for ending in ENDINGS) for stem in (next(fresh) for _ in range(24)))
@@ -56,7 +56,7 @@ def zipf(count: int) -> tuple[float, ...]:
 
 
 def _fresh_words() -> Iterator[str]:
-    """Words of two or three syllables, none twice; no syllable has an r, so none ends like a verb."""
+    """Different words of two or three syllables; no syllable has an r, so no word ends like a verb."""
     draws, seen = Draws(_LEXICON_SEED), set[str]()
     syllables = ["".join(pair) for pair in product("bdfgklmnpstvz", "aeiou")]
     while True:
