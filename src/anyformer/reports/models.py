@@ -44,8 +44,8 @@ def build_view(model: Model, seconds: float, by_phase: Mapping[str, float], outp
 
 
 def _time(seconds: float, by_phase: Mapping[str, float]) -> str:
-    """The longest phases first; those that took less than a hundredth are not worth a word."""
-    longest = sorted(by_phase.items(), key=lambda phase: -phase[1])
+    """With the two longest phases, unless they took less than a hundredth of it."""
+    longest = sorted(by_phase.items(), key=lambda phase: -phase[1])[:2]
     shown = [f"{duration(took)} {phase}" for phase, took in longest if took >= seconds / 100]
     return duration(seconds) + (f" ({', '.join(shown)})" if shown else "")
 

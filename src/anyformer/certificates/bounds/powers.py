@@ -17,6 +17,8 @@ from anyformer.errors import CertificateError
 MOST_P = 64.0
 # More than the relative error of a power of a number that is itself known to a few ulps, for p up to MOST_P.
 ROUNDING = 2.0**-40
+# Twenty bits above the smallest normal float.
+SMALLEST_ORDINARY = 2.0**-1002
 LEAST_TOLERANCE, MOST_TOLERANCE = 2.0**-500, 2.0**500
 
 
@@ -42,5 +44,8 @@ def power_above(x: Array, unit: float, p: float) -> Array:
 def power_below(x: Array, unit: float, p: float) -> Array:
     """At most (x/unit)^p for x >= 0."""
     with np.errstate(over="ignore", under="ignore"):
+        power = np.asarray((x / unit * (1 - ROUNDING)) ** p)
+        # Near the smallest floats the rounding is no longer a share of the power, and may have gone up; 0 is below.
+        power = np.where(power < SMALLEST_ORDINARY, 0.0, power)
         # A power that overflowed is still at least as large as any float.
-        return np.nan_to_num(np.asarray((x / unit * (1 - ROUNDING)) ** p), nan=0.0, posinf=np.finfo(np.float64).max)
+        return np.nan_to_num(power, nan=0.0, posinf=np.finfo(np.float64).max)
