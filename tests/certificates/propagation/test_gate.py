@@ -106,7 +106,7 @@ def test_the_checkers_own_arithmetic_is_watched(slip):
     st.sampled_from([2.0**-500, 2.0**-40, 1.0, 2.0**500]),
     st.floats(1, 64),
 )
-@example(2.0, 2.0**500, 2.125)  # a power below the smallest normal float, which used to be rounded up
+@example(2.0, 3.273390607896142e150, 2.125)  # a power below the smallest normal float, which used to be rounded up
 def test_powers_enclose_the_truth(x, unit, p):
     from flint import arb
 
