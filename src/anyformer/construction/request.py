@@ -82,6 +82,8 @@ class Request:
         changed = replace(self, **changes)
         if changed.target is self.target:
             changed.__dict__.update({name: fact for name, fact in self.__dict__.items() if name in _FACTS})
+            if changed.p == self.p:
+                changed.__dict__["table_errors"] = self.table_errors
         return changed
 
     @cached_property
@@ -93,6 +95,11 @@ class Request:
     def reach(self) -> float:
         """A bound on |f| over the domain."""
         return reach_of(self.target, self.evidence)
+
+    @cached_property
+    def table_errors(self) -> dict[object, float]:
+        """Errors of tables by grid, as far as they were sampled: planning asks for the same ones again and again."""
+        return {}
 
     @property
     def has_positions(self) -> bool:

@@ -51,7 +51,7 @@ def test_following_costs_time():
 
 @pytest.mark.parametrize(
     ("cost", "what"),
-    [(Cost(2, 101, 10, 1.0), "cells"), (Cost(2, 10, 1001, 1.0), "bytes of memory")],
+    [(Cost(2, 101, 10, 1.0, 0.1), "cells"), (Cost(2, 10, 1001, 1.0, 0.1), "bytes of memory")],
     ids=["cells", "memory"],
 )
 def test_too_much_is_refused_with_the_numbers(cost, what):

@@ -5,12 +5,14 @@ g is a token's code, S the sum of the codes of its sequence, f a fixed factor. T
 a token g'.
 """
 
+import itertools
+import math
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anyformer.arrays import Integers
+from anyformer.arrays import Booleans, Integers
 from anyformer.errors import NoCodes
 
 # Tables of sums hold a byte per number; tables of differences are found by an FFT of a few float64 numbers each.
@@ -23,17 +25,25 @@ def multiset_multiplier(codes: Integers, tokens: int, factor: int) -> int:
 
     Take g out of one multiset and g' out of the other: what is left are arbitrary sums σ, σ' of n − 1 codes, and S' −
     S = σ' − σ − D. So K is bad iff there is a D such that K divides f·D and D + f·D/K is a difference of two (n −
-    1)-sums.
+    1)-sums. With K = k·gcd(K, f) and f = e·gcd(K, f), these are the D = k·m, and D + f·D/K = (k + e)·m.
     """
-    differences = np.unique(codes[:, None] - codes[None, :])
-    differences = differences[differences > 0]
-    some_is_reachable = _test_for_differences(codes, tokens - 1)
-    k = 0
-    while True:
-        k += 1
-        hit = differences[factor * differences % k == 0]
-        if not some_is_reachable(hit + factor * hit // k):
-            return k
+    some_is_reachable = _test_for_differences(codes, tokens - 1)  # refuses codes that are too long for a table
+    is_difference = _differences(codes)
+    for multiplier in itertools.count(1):
+        common = math.gcd(multiplier, factor)
+        k, e = multiplier // common, factor // common
+        multiples = np.flatnonzero(is_difference[k::k]) + 1
+        if not some_is_reachable((k + e) * multiples):
+            return multiplier
+    raise AssertionError("there is always a multiplier")
+
+
+def _differences(codes: Integers) -> Booleans:
+    """Which numbers are differences of two codes, by number; 0 does not count."""
+    found = np.zeros(int(codes[-1]) + 1, dtype=bool)
+    for place, code in enumerate(codes):
+        found[codes[place + 1 :] - code] = True
+    return found
 
 
 def _test_for_differences(codes: Integers, order: int) -> Callable[[Integers], bool]:

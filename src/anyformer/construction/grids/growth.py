@@ -21,8 +21,14 @@ def error_of_tables(request: Request) -> Callable[[Lattice], float]:
     """What the proof will find as the error of a grid's table: from samples, or from the modulus where that counts."""
     target, p = request.target, request.p
     if request.evidence is Evidence.UNCONDITIONAL:
-        factor = safety(target)
-        return lambda lattice: sampled_error(target, lattice, p) * factor
+        factor, known = safety(target), request.table_errors
+
+        def from_samples(lattice: Lattice) -> float:
+            if lattice not in known:
+                known[lattice] = sampled_error(target, lattice, p)
+            return known[lattice] * factor
+
+        return from_samples
     assert target.modulus is not None
     modulus, volume = target.modulus, target.domain.volume(target.tokens, target.width)
 

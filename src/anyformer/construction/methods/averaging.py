@@ -1,4 +1,4 @@
-"""Method `averaging`: one layer of uniform attention, and ids for every sequence. `codes/sums.py` has the codes."""
+"""Method `averaging`: one layer of uniform attention, and ids for every sequence. The theorem: docs/averaging.md."""
 
 from dataclasses import dataclass
 from typing import ClassVar

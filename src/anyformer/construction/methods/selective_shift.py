@@ -75,8 +75,8 @@ class SelectiveShift(TableMethod):
         while True:
             cell_width /= 2
             lattice = Lattice.dyadic(request.target, cell_width)
-            if _bits(lattice).needed > LONGEST_IDS:
-                yield lattice, None, _bits(lattice)
+            if short := _too_large(request, lattice):
+                yield lattice, None, short
                 return
             plan = self.plan_at(request, cell_width)
             short = shortage_of(plan)
@@ -118,6 +118,14 @@ class SelectiveShift(TableMethod):
         """f̄: the value of the target at each cell's centre, rounded to the bits that the ids leave."""
         grain = self.sizes(plan.request, plan.lattice).quanta(0)
         return round_outputs(centre_values(plan.target, plan.lattice, codes), grain)
+
+
+def _too_large(request: Request, lattice: Lattice) -> Shortage | None:
+    """What a grid lacks that is too large to be planned: its ids are beyond floats, or its shifts beyond all limits."""
+    shifts = lattice.slots * lattice.columns
+    if lattice.columns > COUNTABLE and shifts > request.max_layers:
+        return Shortage(Resource.LAYERS, shifts, request.max_layers)
+    return _bits(lattice) if _bits(lattice).needed > LONGEST_IDS else None
 
 
 def _bits(lattice: Lattice) -> Shortage:
