@@ -168,7 +168,11 @@ SIZE = r"must be a whole number from \d to \d+; got"
     ("path", "value", "message"),
     [
         (["format"], "anyformer-model-3", "format must be 'anyformer-model-2'.*got 'anyformer-model-3'"),
-        (["format"], "anyformer-model-1", "format must be 'anyformer-model-2'; it is 'anyformer-model-1'.*Build the model"),
+        (
+            ["format"],
+            "anyformer-model-1",
+            "format must be 'anyformer-model-2'; it is 'anyformer-model-1'.*Build the model",
+        ),
         (["format"], 1, "format must be 'anyformer-model-2'.*got 1"),
         (["tokens"], ..., f"tokens {SIZE} nothing"),
         (["tokens"], 1, "tokens must be a whole number from 2 to .*; got 1"),
