@@ -86,6 +86,7 @@ def test_data_from_the_hub(monkeypatch):
         hub.load_rows("any", None, "train")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("package", "statement", "what", "extra"),
     [
@@ -126,6 +127,7 @@ def test_on_the_command_line_it_is_one_sentence(monkeypatch, tmp_path, capsys, m
     assert f'pip install "anyformer[{extra}]"' in captured.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["torch", "transformers", "accelerate"])
 @pytest.mark.parametrize(
     "verb", ["pretrain -o r", "finetune nowhere -o r --pairs x.tsv", "reproduce mixers -o r --nli x"]

@@ -58,6 +58,7 @@ def test_most_refusals_advise_a_tolerance():
     assert sum(one.fit.tolerance is not None for one in given) > 0.6 * len(given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["averaging", "selective-shift"])
 @pytest.mark.parametrize("target", [TARGETS[0], TARGETS[3], TARGETS[5]], ids=lambda one: one.name)
 def test_what_is_advised_can_be_built_and_proved(target, method):
@@ -67,6 +68,7 @@ def test_what_is_advised_can_be_built_and_proved(target, method):
     assert model.certificate.certified_error <= refusal.fit.tolerance
 
 
+@pytest.mark.slow
 def test_fewer_tokens_that_are_advised_can_be_planned():
     for tolerance in (0.02, 0.05):
         refusal = refused(af.targets.softmax(tokens=6), tolerance, max_layers=500)
@@ -108,6 +110,7 @@ def test_a_length_that_no_table_can_do_is_refused_before_anything_is_counted():
         assert refused(af.targets.mean_scale(tokens=1024), 0.1, method=method) is not None
 
 
+@pytest.mark.slow
 def test_ids_that_no_float_can_hold_are_refused():
     own = af.target(lambda x: x / 2, tokens=47, lipschitz=0.5, vectorised=False, name="own")
     refusal = refused(own, 4.7, p=1.0, method="selective-shift")

@@ -122,6 +122,7 @@ def peak_memory(count: int) -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_cells(monkeypatch):
     monkeypatch.setattr(job, "MOST", 1 << 8)
     monkeypatch.setattr(job, "LEAST", 1 << 8)

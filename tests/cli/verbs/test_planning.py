@@ -190,6 +190,7 @@ def test_hostile_names_are_shown_as_text(own, call, refused):
     assert "[bold red]evil\\x1b[31m on 2 tokens" in error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [("--tokens", "100000"), ("--width", "50"), ("--set", "sharpness=1e308"), ("--p", "1e300")]
 )

@@ -80,6 +80,7 @@ def _check_hard_and_soft(model: af.Model) -> None:
     assert np.array_equal(evaluate(model.construction.hard_network, x), model(x))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rho", [Sparsemax(), Entmax(1.3)], ids=repr)
 @pytest.mark.parametrize("method", [SHIFT, AVERAGING])
 def test_other_probability_maps(rho, method, tmp_path):
