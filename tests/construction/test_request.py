@@ -12,7 +12,7 @@ import pytest
 import anyformer as af
 from anyformer.certificates import Effort, Evidence
 from anyformer.certificates.bounds.effort import Visits
-from anyformer.construction import Request
+from anyformer.construction import Averaging, Request
 from anyformer.errors import AnyformerError, PatternError, PlanError, TargetError
 from anyformer.networks import Hardmax, Sparsemax
 from anyformer.patterns import Ring
@@ -42,10 +42,12 @@ def asked(**changes):
         ({"tightness": math.nan}, "the tightness must be above 1 and finite; got nan"),
         ({"hidden_size": 3}, "hidden_size must be at least 4; got 3"),
         ({"hidden_size": 4.5}, "hidden_size must be a whole number; got 4.5"),
+        ({"hidden_size": 2**40}, "hidden_size must be at most 1,048,576; got 1,099,511,627,776"),
         ({"max_layers": 0}, "max_layers must be at least 1; got 0"),
         ({"max_layers": "many"}, "max_layers must be a whole number; got 'many'"),
         ({"effort": 7}, "effort must be an Effort; got 7"),
         ({"method": "averaging"}, r"method must be a method such as Averaging\(\), or None; got 'averaging'"),
+        ({"method": Averaging}, r"method must be a method such as Averaging\(\), or None; got <class"),
         ({"pattern": "ring"}, "pattern must be a pattern of anyformer.patterns, or None; got 'ring'"),
         ({"probability_map": "softmax"}, r"probability_map must be a map such as Softmax\(\).*got 'softmax'"),
         ({"probability_map": Hardmax()}, "hardmax is no part of a real Transformer"),

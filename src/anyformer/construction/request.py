@@ -22,6 +22,8 @@ from anyformer.whole_numbers import whole_number
 Pattern: TypeAlias = PatternFamily | SparsityPattern
 MAX_LAYERS = 2_000_000
 LEAST_HIDDEN = 4
+# More units than any layer can use; their weights alone would fill the memory.
+MOST_HIDDEN = 1 << 20
 
 
 @runtime_checkable
@@ -149,7 +151,7 @@ def _check_types(request: Request) -> None:
     }
     for name, (kind, words) in wanted.items():
         value = getattr(request, name)
-        if not isinstance(value, kind):
+        if not isinstance(value, kind) or isinstance(value, type):
             error = TargetError if name == "target" else PlanError
             raise error(f"{name} must be {words}; got {reprlib.repr(value)}.")
     rho = request.probability_map
@@ -174,6 +176,8 @@ def _check_numbers(request: Request) -> None:
             f"the tolerance (epsilon) must be between 2^-500 and 2^500; got {request.tolerance!r}. Rescale the "
             f"outputs to sizes near 1."
         )
+    if request.hidden_size > MOST_HIDDEN:
+        raise PlanError(f"hidden_size must be at most {MOST_HIDDEN:,}; got {request.hidden_size:,}.")
     if not 1 <= request.p <= MOST_P:
         raise PlanError(f"p must be at least 1 and at most {MOST_P:g}; got {request.p!r}.")
     if not 1 < request.tightness < math.inf:
