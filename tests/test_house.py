@@ -33,6 +33,7 @@ SPINE = [
     "networks",
     "runtime",
     "targets",
+    "programs",
     "certificates",
     "construction",
     "exports",
@@ -59,6 +60,10 @@ WITHIN = {
     "targets": [
         *("sizes", "domains", "moduli", "evaluation", "target", "ranges", "load"),
         *("equivariant", "positional", "attention_layer", "catalogue", "checks"),
+    ],
+    "programs": [
+        *("numbers", "steps", "forms", "program", "functions", "constants", "rewriting", "builder"),
+        *("jets", "roots", "ranges", "values", "tracing"),
     ],
     "certificates": ["propagation", "bounds", "claims", "checker", "contextual_map"],
     "construction": [

@@ -34,6 +34,10 @@ class PlanError(AnyformerError):
         self.refusal = refusal
 
 
+class NotTraceable(AnyformerError):
+    """A step of a function that no program can hold; the message says which, and what to write instead."""
+
+
 class NoCodes(PlanError):
     """No codes were found that fit into float64 and keep all inputs and tokens apart."""
 

@@ -1,0 +1,106 @@
+"""Affine forms over nodes. Affine steps cost nothing in a Transformer: they live in the weights that read them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from anyformer.programs.numbers import ONE, ZERO, Number, Real, steady
+from anyformer.programs.steps import Step
+
+
+class Node:
+    """One step that is not affine, with the forms it is applied to. Compared by identity: a program has it once.
+
+    number: its place in the program; arguments come before it.
+    is_uniform: whether it is the same for all tokens of a sequence.
+    """
+
+    __slots__ = ("args", "is_uniform", "number", "step")
+
+    def __init__(self, number: int, step: Step, args: "tuple[Form, ...]", is_uniform: bool) -> None:
+        self.number, self.step, self.args, self.is_uniform = number, step, args, is_uniform
+
+    def __repr__(self) -> str:
+        return f"{type(self.step).__name__.lower()}{self.number}"
+
+
+class Form:
+    """Σ coefficient · node + constant; the constant may differ from token to token. Not changed once made."""
+
+    __slots__ = ("_key", "constant", "terms")
+
+    def __init__(self, terms: Mapping[Node, Number] | None = None, constant: Number = ZERO) -> None:
+        self.terms = {node: number for node, number in (terms or {}).items() if not number.is_exactly_zero}
+        self.constant = steady(constant)
+        self._key: Any = None
+
+    @classmethod
+    def of(cls, constant: Real) -> "Form":
+        """A constant, one for all tokens or one each."""
+        return cls(constant=Number(constant if np.ndim(constant) else float(constant)))
+
+    @classmethod
+    def node(cls, node: Node) -> "Form":
+        """A node by itself."""
+        return cls({node: ONE})
+
+    def __add__(self, other: "Form") -> "Form":
+        terms = dict(self.terms)
+        for node, number in other.terms.items():
+            terms[node] = terms[node] + number if node in terms else number
+        return Form(terms, self.constant + other.constant)
+
+    def __sub__(self, other: "Form") -> "Form":
+        return self + -other
+
+    def __neg__(self) -> "Form":
+        return Form({node: -number for node, number in self.terms.items()}, -self.constant)
+
+    def times(self, factor: Number) -> "Form":
+        """Multiplied by one number for all tokens."""
+        assert factor.is_steady
+        return Form({node: number * factor for node, number in self.terms.items()}, self.constant * factor)
+
+    def scaled(self, factor: float) -> "Form":
+        """Multiplied by an exact number."""
+        return self.times(Number(float(factor)))
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it depends on no input; it may still depend on the token's place."""
+        return not self.terms
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether it is one constant for all inputs and all tokens."""
+        return not self.terms and self.constant.is_steady
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether it is the same for all tokens of a sequence."""
+        return self.constant.is_steady and all(node.is_uniform for node in self.terms)
+
+    @property
+    def without_constant(self) -> "Form":
+        """The terms alone."""
+        return Form(self.terms)
+
+    def only_node(self) -> "tuple[Node, Number] | None":
+        """Its node and coefficient if it is one node times a number, with nothing added."""
+        if len(self.terms) != 1 or not self.constant.is_exactly_zero:
+            return None
+        return next(iter(self.terms.items()))
+
+    def key(self) -> tuple[Any, ...]:
+        """Equal for equal forms."""
+        if self._key is None:
+            terms = sorted((node.number, *number.key()) for node, number in self.terms.items())
+            self._key = (tuple(terms), self.constant.key())
+        return self._key
+
+    def __repr__(self) -> str:
+        parts = [f"{number.value:g}·{node}" for node, number in self.terms.items()]
+        if not self.constant.is_exactly_zero or not parts:
+            parts.append(f"{self.constant.value:g}" if self.constant.is_steady else "c(token)")
+        return " + ".join(parts)

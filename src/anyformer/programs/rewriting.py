@@ -1,0 +1,132 @@
+"""Identities that make a program smaller, or its errors easier to bound. Every one is exact in real numbers."""
+
+from typing import Protocol
+
+import numpy as np
+
+from anyformer.programs.constants import applied
+from anyformer.programs.forms import Form, Node
+from anyformer.programs.numbers import Number, enclosed
+from anyformer.programs.steps import Apply, Mean, Norm, Product, Step
+
+SQUARE, EXP, RECIPROCAL = Apply("square"), Apply("exp"), Apply("reciprocal")
+
+
+class Steps(Protocol):
+    """What a rewriting needs of a builder."""
+
+    def node(self, step: Step, *args: Form, is_uniform: bool | None = None) -> Form:
+        """The step on these forms."""
+        ...
+
+    def apply(self, function: str, form: Form, parameter: float | None = None) -> Form:
+        """A smooth function of a form."""
+        ...
+
+    def absolute(self, form: Form) -> Form:
+        """|form|."""
+        ...
+
+    def attend(self, queries: list[Form], keys: list[Form], value: Form) -> Form:
+        """A softmax head."""
+        ...
+
+
+def ratio(a: Form, b: Form) -> Number | None:
+    """The c with a = c·b, if there is one without doubt; b is no constant."""
+    if a.terms.keys() != b.terms.keys() or not b.terms:
+        return None
+    node = next(iter(b.terms))
+    factor = float(a.terms[node].value) / float(b.terms[node].value)
+    return Number(factor) if (a - b.scaled(factor)).key() == Form().key() else None
+
+
+def norm(builder: Steps, form: Form) -> Form | None:
+    """√(c₁u₁² + c₂u₂² + …) with positive c: √c·|u| for one square, norms of pairs, of pairs of those, … for more."""
+    if not form.terms or not form.constant.is_exactly_zero:
+        return None
+    if not all(node.step == SQUARE and float(number.value) > 0 for node, number in form.terms.items()):
+        return None
+    parts = [node.args[0].times(_root(number)) for node, number in form.terms.items()]
+    if len(parts) == 1:
+        return builder.absolute(parts[0])
+    while len(parts) > 1:
+        pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
+        parts = [builder.node(Norm(), *pair) if len(pair) == 2 else pair[0] for pair in pairs]
+    return parts[0]
+
+
+def product(builder: Steps, a: Form, b: Form) -> Form | None:
+    """A product that is a square, a softmax or a softmax head in disguise."""
+    proportional = _proportional(builder, a, b)
+    if proportional is not None:
+        return proportional
+    for top, bottom in ((a, b), (b, a)):
+        found = _softmax(builder, top, bottom)
+        if found is None:
+            found = _pooled(builder, top, bottom)
+        if found is not None:
+            return found
+    return None
+
+
+def _proportional(builder: Steps, a: Form, b: Form) -> Form | None:
+    """b = c·a + e: one square instead of two."""
+    if not a.constant.is_steady or not b.constant.is_steady:
+        return None
+    slope = ratio(b.without_constant, a.without_constant)
+    if slope is None:
+        return None
+    offset = b - a.times(slope)
+    if offset.terms:
+        return None
+    return builder.apply("square", a).times(slope) + a.times(offset.constant)
+
+
+def _softmax(builder: Steps, top: Form, bottom: Form) -> Form | None:
+    """exp(u)/mean(exp(u)) = exp(u − log mean exp u): one step less than a reciprocal and a product."""
+    parts = _reciprocal_of_mean(bottom)
+    first = top.only_node()
+    if parts is None or first is None or first[0].step != EXP:
+        return None
+    mean, factor = parts
+    if mean.args[0].key() != Form.node(first[0]).key():
+        return None
+    centred = first[0].args[0] - builder.apply("log", Form.node(mean))
+    return builder.apply("exp", centred).times(first[1] * factor)
+
+
+def _pooled(builder: Steps, top: Form, bottom: Form) -> Form | None:
+    """mean(exp(u)·v)/mean(exp(u)) is what a softmax head with keys u and values v returns."""
+    parts = _reciprocal_of_mean(bottom)
+    first = top.only_node()
+    if parts is None or first is None or not isinstance(first[0].step, Mean):
+        return None
+    mean, factor = parts
+    inside, weight = first[0].args[0].only_node(), mean.args[0].only_node()
+    if inside is None or weight is None or weight[0].step != EXP or not isinstance(inside[0].step, Product):
+        return None
+    for one, value in (inside[0].args, inside[0].args[::-1]):
+        if one.key() == mean.args[0].key():
+            return builder.attend([Form.of(1.0)], [weight[0].args[0]], value).times(first[1] * factor)
+    return None
+
+
+def _reciprocal_of_mean(form: Form) -> tuple[Node, Number] | None:
+    """The mean m and the factor c if the form is c/m."""
+    only = form.only_node()
+    if only is None or only[0].step != RECIPROCAL:
+        return None
+    inner = only[0].args[0].only_node()
+    if inner is None or not isinstance(inner[0].step, Mean):
+        return None
+    return inner[0], only[1] * applied("reciprocal", inner[1], None)
+
+
+def _root(number: Number) -> Number:
+    value, doubt = float(number.value), float(number.doubt)
+    root = float(np.sqrt(value))
+    if doubt == 0 and root * root == value and root == np.round(root * 2.0**20) / 2.0**20:
+        return Number(root)
+    low, high = np.sqrt(max(value - doubt, 0.0)), np.sqrt(value + doubt)
+    return enclosed(float(np.nextafter(np.nextafter(low, 0), 0)), float(np.nextafter(np.nextafter(high, 9e9), np.inf)))
