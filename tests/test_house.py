@@ -63,7 +63,7 @@ WITHIN = {
     ],
     "programs": [
         *("numbers", "steps", "forms", "program", "functions", "constants", "rewriting", "builder"),
-        *("jets", "roots", "ranges", "values", "tracing"),
+        *("jets", "roots", "curves", "ranges", "values", "tracing"),
     ],
     "certificates": ["propagation", "bounds", "claims", "checker", "contextual_map"],
     "construction": [

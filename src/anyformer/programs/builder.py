@@ -164,7 +164,7 @@ class Builder:
         return total + self.node(Gate(table), rest, is_uniform=False)
 
     def mix(self, matrix: Array, form: Form) -> Form:
-        """Σ_k matrix[j, k]·form_k. A head mixes with shares that add up to 1; the sums of the rows are gates after it."""
+        """Σ_k matrix[j, k]·form_k. The shares of a head add up to 1; the sums of the rows are a gate after it."""
         matrix = np.asarray(matrix, dtype=np.float64)
         total = Form(constant=_mixed_number(matrix, form.constant))
         rest = form.without_constant
@@ -240,8 +240,8 @@ def _mixed_number(matrix: Array, number: Number, steady: bool = False) -> Number
     if not values.any() and not doubts.any():
         return Number(0.0)
     sizes = np.abs(matrix) @ (np.abs(values) + doubts)
-    result = Number(matrix @ values, np.abs(matrix) @ doubts + (tokens + 4) * 2.0**-52 * sizes)
-    return Number(float(result.value[0]), float(result.doubt[0])) if steady else result
+    mixed, doubt = matrix @ values, np.abs(matrix) @ doubts + (tokens + 4) * 2.0**-52 * sizes
+    return Number(float(mixed[0]), float(doubt[0])) if steady else Number(mixed, doubt)
 
 
 def _row_sums(matrix: Array) -> Number:

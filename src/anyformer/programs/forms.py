@@ -97,7 +97,8 @@ class Form:
         if self._key is None:
             terms = sorted((node.number, *number.key()) for node, number in self.terms.items())
             self._key = (tuple(terms), self.constant.key())
-        return self._key
+        key: tuple[Any, ...] = self._key
+        return key
 
     def __repr__(self) -> str:
         parts = [f"{number.value:g}·{node}" for node, number in self.terms.items()]

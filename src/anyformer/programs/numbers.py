@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from anyformer.arrays import Array
+from anyformer.arrays import Array, Booleans
 
 Real: TypeAlias = float | Array
 
@@ -103,8 +103,8 @@ def _two_sum(a: Real, b: Real) -> tuple[Real, Real]:
     return _plain(total), _plain(np.abs(error))
 
 
-def _is_power_of_two(value: Real) -> "np.bool_ | np.ndarray":
-    return np.abs(np.frexp(value)[0]) == 0.5
+def _is_power_of_two(value: Real) -> Booleans:
+    return np.asarray(np.abs(np.frexp(value)[0]) == 0.5)
 
 
 def _plain(value: "Real | np.ndarray | np.floating") -> Real:

@@ -108,7 +108,7 @@ class Attend(Step):
 
 
 class Table:
-    """Fixed numbers, one per token or per pair of tokens, each within a doubt of the exact ones; compared by content."""
+    """Fixed numbers, one per token or per pair of tokens, each within a doubt of the exact one. Compared by content."""
 
     __slots__ = ("_hash", "doubts", "values")
 
