@@ -3,7 +3,7 @@
 import hashlib
 import json
 
-from anyformer.networks.layers import AttentionStage, weights
+from anyformer.networks.layers import AttentionStage, Stage, sizes_in, weights
 from anyformer.networks.network import Network
 from anyformer.networks.probability_maps import Softmax
 from anyformer.patterns.exchange.json_form import to_json
@@ -15,17 +15,29 @@ def digest(network: Network) -> str:
         "tokens": network.tokens,
         "width": network.width,
         "shape": [network.shape.heads, network.shape.head_size, network.shape.hidden_size],
-        "stages": [[stage.name, stage.role.name, stage.kind, len(stage)] for stage in network.stages],
+        "stages": [
+            [stage.name, stage.role.name, stage.kind, len(stage), *_own_sizes(network, stage)]
+            for stage in network.stages
+        ],
         "positions": network.positional_encoding is not None,
         **_sparse(network),
+        **({"stream_width": network.stream_width} if network.has_embedding else {}),
     }
     sha = hashlib.sha256(json.dumps(structure, sort_keys=True).encode())
     for stage in network.stages:
         for array in weights(stage).values():
             sha.update(array.astype("<f8").tobytes())
-    if network.positional_encoding is not None:
-        sha.update(network.positional_encoding.astype("<f8").tobytes())
+    for around in (network.positional_encoding, network.W_E, network.W_R, network.b_R):
+        if around is not None:
+            sha.update(around.astype("<f8").tobytes())
     return sha.hexdigest()
+
+
+def _own_sizes(network: Network, stage: Stage) -> list[dict[str, int]]:
+    """The sizes in which a stage is smaller than the network's shape, if there are any."""
+    most = sizes_in(network.shape, stage.kind)
+    own = {axis: stage.sizes[axis] for axis, size in most.items() if stage.sizes[axis] != size}
+    return [own] if own else []
 
 
 def _sparse(network: Network) -> dict[str, object]:
