@@ -84,6 +84,16 @@ def test_one_token_that_overflows_leaves_the_others_alone():
     assert np.isfinite(np.delete(meaning.reshape(-1, 10), 41 * 3 + 1, axis=0)).all()
 
 
+def test_a_bias_near_the_end_of_float64():
+    W_1, W_2 = np.eye(10)[None, :2] * 1e300, np.zeros((1, 10, 2))
+    W_2[0, 5] = 1.0
+    stage = FeedForwardStage("loud", W_1, np.full((1, 2), 1.7e308), W_2, np.zeros((1, 10)))
+    x = np.zeros((2, 3, 10))
+    x[1, :, 0] = 1e9
+    meaning = check_every_way(Network(3, 10, BlockShape(1, 1, 2), (stage,)), x)
+    assert np.isnan(meaning[1, 0, 9])
+
+
 def one_head(**changes: np.ndarray) -> Network:
     """A uniform mean of channel 0 into channel 9."""
     inward = np.zeros((1, 1, 1, 10))
@@ -165,6 +175,15 @@ def test_which_channels_are_fixed():
     assert np.array_equal(values[5:], network.positional_encoding.T[5:])
     assert not values[:5].any()
     assert not any(one.is_fixed.any() for one in fixed_channels(random_network(0, 5, 3, positions=True)))
+
+
+def test_a_bias_alone_changes_a_channel():
+    b_2 = np.where(np.arange(11) == 7, 1.0, 0.0)[None]
+    stage = FeedForwardStage("bias", np.zeros((1, 4, 11)), np.zeros((1, 4)), np.zeros((1, 11, 4)), b_2)
+    plain = embedded_network(0, tokens=5, width=3, stream=11)
+    network = dataclasses.replace(plain, stages=(stage, *plain.stages))
+    assert [one.is_fixed[7] for one in fixed_channels(network)] == [True, *[False] * 5]
+    check_every_way(network, np.random.default_rng(0).normal(size=(3, 5, 3)))
 
 
 def test_which_heads_mix_alike_in_every_sequence():

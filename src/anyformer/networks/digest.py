@@ -3,7 +3,7 @@
 import hashlib
 import json
 
-from anyformer.networks.layers import AttentionStage, Stage, sizes_in, weights
+from anyformer.networks.layers import AttentionStage, own_sizes, weights
 from anyformer.networks.network import Network
 from anyformer.networks.probability_maps import Softmax
 from anyformer.patterns.exchange.json_form import to_json
@@ -16,7 +16,8 @@ def digest(network: Network) -> str:
         "width": network.width,
         "shape": [network.shape.heads, network.shape.head_size, network.shape.hidden_size],
         "stages": [
-            [stage.name, stage.role.name, stage.kind, len(stage), *_own_sizes(network, stage)]
+            # Sizes are said only where they differ from the shape.
+            [stage.name, stage.role.name, stage.kind, len(stage), *filter(None, [own_sizes(stage, network.shape)])]
             for stage in network.stages
         ],
         "positions": network.positional_encoding is not None,
@@ -31,13 +32,6 @@ def digest(network: Network) -> str:
         if around is not None:
             sha.update(around.astype("<f8").tobytes())
     return sha.hexdigest()
-
-
-def _own_sizes(network: Network, stage: Stage) -> list[dict[str, int]]:
-    """The sizes in which a stage is smaller than the network's shape, if there are any."""
-    most = sizes_in(network.shape, stage.kind)
-    own = {axis: stage.sizes[axis] for axis, size in most.items() if stage.sizes[axis] != size}
-    return [own] if own else []
 
 
 def _sparse(network: Network) -> dict[str, object]:

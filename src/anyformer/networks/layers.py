@@ -199,6 +199,11 @@ def sizes_in(shape: BlockShape, kind: str) -> dict[str, int]:
     return {"heads": shape.heads, "head_size": shape.head_size}
 
 
+def own_sizes(stage: Stage, shape: BlockShape) -> dict[str, int]:
+    """The sizes in which a stage is smaller than its network's shape; none in most networks."""
+    return {axis: stage.sizes[axis] for axis, most in sizes_in(shape, stage.kind).items() if stage.sizes[axis] != most}
+
+
 def padded_attention(layer: AttentionLayer, shape: BlockShape) -> AttentionLayer:
     """The layer with zeros up to this shape: a head that is added returns nothing, and a row adds 0 to the scores."""
     return _padded(layer, sizes_in(shape, AttentionStage.kind))

@@ -144,6 +144,12 @@ class Network(Rebuilt):
         return sum(len(stage) for stage in self.stages if isinstance(stage, AttentionStage))
 
     @property
+    def hidden_unit_count(self) -> int:
+        """Hidden units of all feed-forward layers together."""
+        feeding = [stage for stage in self.stages if not isinstance(stage, AttentionStage)]
+        return sum(len(stage) * stage.sizes["hidden_size"] for stage in feeding)
+
+    @property
     def parameter_count(self) -> int:
         """Numbers stored: the weights of every layer, the positions, the embedding and the read-out."""
         around = (self.positional_encoding, self.W_E, self.W_R, self.b_R)
