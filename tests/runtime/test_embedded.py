@@ -22,6 +22,7 @@ from anyformer.patterns import Ring, SlidingWindow
 from anyformer.runtime import Engine, Layers, run
 from anyformer.runtime.fixed_channels import fixed_channels
 from anyformer.runtime.heads import Head
+from anyformer.runtime.mixing import EveryKey, OneMixture, PickedKeys, fixed_mixing, mixed
 from tests.random_networks import embedded_network, random_network
 
 WAYS = [(layers, engine) for layers in Layers for engine in Engine]
@@ -192,7 +193,23 @@ def test_which_heads_mix_alike_in_every_sequence():
     heads = [Head.of(network.stages[1][0], h, None, fixed) for h in range(4)]
     assert [head.mixing is not None for head in heads] == [True, True, False, False]
     assert [len(head.queries) for head in heads] == [3, 0, 1, 3]
-    assert np.array_equal(heads[1].mixing.weights, np.full((5, 5), 0.2))
+    assert isinstance(heads[1].mixing, OneMixture)
+    assert np.array_equal(heads[1].mixing.weights, np.full(5, 0.2))
+
+
+@pytest.mark.parametrize("share", [0.03, 0.2, 0.9])
+def test_fixed_mixings_in_all_three_ways(share):
+    rng = np.random.default_rng(0)
+    weights = np.where(rng.random((31, 31)) < share, rng.random((31, 31)), 0.0)
+    weights[:, 4] = 0.5
+    values = rng.normal(size=(7, 31))
+    for those, kind in (
+        (weights, PickedKeys if share < 0.1 else EveryKey),
+        (weights[:1].repeat(31, axis=0), OneMixture),
+    ):
+        mixing = fixed_mixing(those)
+        assert isinstance(mixing, kind)
+        assert np.array_equal(mixing(values), mixed(those[None], values))
 
 
 def test_results_do_not_depend_on_blocks(monkeypatch):

@@ -14,7 +14,7 @@ from anyformer.networks.layers import AttentionLayer
 from anyformer.networks.probability_maps import ProbabilityMap
 from anyformer.patterns.neighbours import Neighbours
 from anyformer.runtime.fixed_channels import FixedChannels
-from anyformer.runtime.mixing import FixedMixing, mixed, scores, weights_in_view
+from anyformer.runtime.mixing import FixedMixing, fixed_mixing, mixed, scores, weights_in_view
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class Head:
         head = cls(layer.probability_map, seen, queries, keys, values, writes, None)
         if not fixed.hold(W_Q[live], W_K[live]):
             return head
-        mixing = FixedMixing.of(head.weights([row[None] for row in fixed.values])[0])
+        mixing = fixed_mixing(head.weights([row[None] for row in fixed.values])[0])
         return cls(layer.probability_map, seen, queries, keys, values, writes, mixing)
 
     def weights(self, x: Sequence[Array]) -> Array:

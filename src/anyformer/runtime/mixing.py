@@ -3,7 +3,7 @@
 Rows have shape (sequences, tokens): one channel of all sequences.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,35 +48,55 @@ def mixed(weights: Array, values: Array) -> Array:
     return np.asarray(total)
 
 
-@dataclass(frozen=True, eq=False)
-class FixedMixing:
-    """Weights (queries, keys) that are the same for every sequence.
+# Σ_j weights[i, j]·values_j for every query i, in the order of j, with weights that are the same for every sequence.
+FixedMixing = Callable[[Array], Array]
 
-    Where all queries have the same weights, one sum serves them all. Otherwise keys without weight are passed over, if
-    they are many. `keys` and `shares` hold for every query its keys that have weight, in their order, filled up with
-    any key at weight 0. All this needs finite values.
-    """
+
+def fixed_mixing(weights: Array) -> FixedMixing:
+    """The cheapest way to mix finite values by these weights (queries, keys)."""
+    if (weights == weights[0]).all():
+        return OneMixture(weights[0].copy())
+    most = int((weights != 0).sum(axis=1).max())
+    if PRICE_OF_PICKING * most >= weights.shape[1]:
+        return EveryKey(np.ascontiguousarray(weights.T).T)
+    keys = np.argsort(weights == 0, axis=1, kind="stable")[:, :most]
+    return PickedKeys(keys.copy(), np.take_along_axis(weights, keys, axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class OneMixture:
+    """All queries have the same weights, so that one sum serves them all."""
 
     weights: Array
-    keys: Integers
-    shares: Array
-
-    @classmethod
-    def of(cls, weights: Array) -> "FixedMixing":
-        """Find the keys that have weight."""
-        most = int((weights != 0).sum(axis=1).max())
-        keys = np.argsort(weights == 0, axis=1, kind="stable")[:, :most]
-        return cls(np.ascontiguousarray(weights.T).T, keys, np.take_along_axis(weights, keys, axis=1))
 
     def __call__(self, values: Array) -> Array:
-        """Σ_j weights[i, j]·values_j for every query i, in the order of j."""
-        if (self.weights == self.weights[0]).all():
-            # The sums up to every key, one after the other; the last is the whole.
-            total = np.add.accumulate(self.weights[0] * values, axis=1)[:, -1:]
-            return np.broadcast_to(total, values.shape)
-        if PRICE_OF_PICKING * self.keys.shape[1] >= len(self.weights):
-            return mixed(self.weights[None], values)
-        total = self.shares[:, 0] * values[:, self.keys[:, 0]]
-        for keys, shares in zip(self.keys.T[1:], self.shares.T[1:], strict=True):
-            total += shares * values[:, keys]
+        """Values (sequences, tokens), mixed."""
+        # The sums up to every key, one after the other; the last is the whole.
+        total = np.add.accumulate(self.weights * values, axis=1)[:, -1:]
+        return np.broadcast_to(total, values.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class EveryKey:
+    """Most keys have weight; (queries, keys), the keys outermost in memory."""
+
+    weights: Array
+
+    def __call__(self, values: Array) -> Array:
+        """Values (sequences, tokens), mixed."""
+        return mixed(self.weights[None], values)
+
+
+@dataclass(frozen=True, eq=False)
+class PickedKeys:
+    """For every query its keys that have weight, in their order, filled up with any key at weight 0."""
+
+    keys: Integers
+    weights: Array
+
+    def __call__(self, values: Array) -> Array:
+        """Values (sequences, tokens), mixed."""
+        total = self.weights[:, 0] * values[:, self.keys[:, 0]]
+        for keys, weights in zip(self.keys.T[1:], self.weights.T[1:], strict=True):
+            total += weights * values[:, keys]
         return np.asarray(total)
