@@ -13,6 +13,7 @@ from anyformer.certificates.claims.certificate import Certificate
 from anyformer.certificates.claims.claim import Claim
 from anyformer.certificates.claims.declaration import Declaration
 from anyformer.certificates.claims.statements import misstatement
+from anyformer.certificates.propagation.gate import check_no_embedding
 from anyformer.errors import CertificateError, NotShown, TargetError
 from anyformer.intervals import IntervalError
 from anyformer.networks.network import Network
@@ -112,6 +113,7 @@ def _check_fit(network: Network, certificate: Certificate, target: Target) -> No
         raise CertificateError("a network must have at least one stage to be certified; this one has none")
     if not network.is_soft:
         raise CertificateError("only softmax and ReLU networks can be certified; this one has hard stages")
+    check_no_embedding(network)
     claimed = certificate.target
     sizes = {
         "network": (network.tokens, network.width),

@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 
 from anyformer.certificates.claims.certificate import Certificate
 from anyformer.model import Model
+from anyformer.networks.layers import own_sizes
 from anyformer.networks.network import Network
 from anyformer.reports.plans import asked
 from anyformer.reports.stages import stage_row, stage_table
@@ -97,7 +98,15 @@ def _network_data(network: Network) -> dict[str, Any]:
         "layers": network.layer_count,
         "attention_layers": network.attention_layer_count,
         "parameters": network.parameter_count,
+        **_stream_data(network),
     }
+
+
+def _stream_data(network: Network) -> dict[str, Any]:
+    """What only networks with an embedding have."""
+    if not network.has_embedding:
+        return {}
+    return {"stream_width": network.stream_width, "hidden_units": network.hidden_unit_count}
 
 
 def _claim_data(certificate: Certificate) -> dict[str, Any]:
@@ -137,16 +146,30 @@ def _measured(certificate: Certificate) -> str:
 
 def _size_facts(model: Model) -> list[tuple[str, str]]:
     network, made = model.network, model.certificate.construction
-    shape = network.shape
     return [
         ("method", str(made.get("method", "not stated"))),
-        ("block", f"{shape.heads} heads of size {shape.head_size}, {shape.hidden_size} hidden units"),
+        ("block", _block(network)),
+        *_stream_facts(network),
         ("layers", f"{count(network.layer_count)}, of which {count(network.attention_layer_count)} attention"),
         *_sparse_facts(model),
         ("parameters", count(network.parameter_count)),
         ("cells per axis", " × ".join(map(count, model.certificate.grid.cells_per_axis))),
         ("context ids", f"of {made.get('id_bits', 'an unknown number of')} bits"),
     ]
+
+
+def _block(network: Network) -> str:
+    """The shape of every block, or of the largest."""
+    shape = network.shape
+    sizes = f"{shape.heads} heads of size {shape.head_size}, {shape.hidden_size} hidden units"
+    return f"at most {sizes}" if any(own_sizes(stage, shape) for stage in network.stages) else sizes
+
+
+def _stream_facts(network: Network) -> list[tuple[str, str]]:
+    if not network.has_embedding:
+        return []
+    units = f"{count(network.hidden_unit_count)} hidden units in all"
+    return [("stream", f"{count(network.stream_width)} numbers a token, {units}")]
 
 
 def _sparse_facts(model: Model) -> list[tuple[str, str]]:

@@ -81,6 +81,11 @@ def trace(network: Network, certificate: Certificate, x: ArrayLike) -> Trace:
     """
     if not network.is_soft:
         raise NetworkError("only softmax and ReLU networks are traced; this one has hard stages. Trace the soft one.")
+    if network.has_embedding:
+        raise NetworkError(
+            f"only networks without an embedding are traced; this one works on a stream of width "
+            f"{network.stream_width}. Run it instead."
+        )
     if len(certificate.grid.lows) != network.width:
         raise CertificateError(
             f"the certificate's grid must have one row per coordinate of a token, {network.width}; "
