@@ -65,11 +65,8 @@ class Errors:
         for value, doubt, node in parts:
             error, r = self.of[node], self.ranges.node(node)
             total += abs(value) * error.absolute + doubt * size(r)
-            if value and doubt < abs(value):
-                relative = max(relative, error.relative + doubt / (abs(value) - doubt) * (1 + error.relative))
-                signs |= _signs(r, value)
-            else:
-                relative = math.inf
+            relative = max(relative, _of_product(error.relative, _relative_doubt(value, doubt)))
+            signs |= _signs(r, value)
         if not form.constant.is_exactly_zero:
             relative, signs = self._with_constant(form, relative, signs)
         return Error(total * UP, relative * UP if len(signs) < 2 else math.inf).within(self.ranges.form(form))
@@ -119,14 +116,12 @@ class Errors:
         if isinstance(node.step, Apply) and root.terms.keys() == node.args[0].terms.keys():
             absolute, relative = _elementary(node.step, self.form(node.args[0]), absolute)
         # The own error is relative to F(û), which is at most (1 + relative)·|F(u)|.
-        both = own.relative * (1 + relative) + relative if max(own.relative, relative) < math.inf else math.inf
-        return Error(own.absolute + absolute, both)
+        return Error(own.absolute + absolute, _of_product(own.relative, relative))
 
     def _through_product(self, node: Node, own: Error, args: list[Error]) -> Error:
         (a, b), (x, y) = args, (size(self.ranges.form(form)) for form in node.args)
         absolute = x * b.absolute + y * a.absolute + a.absolute * b.absolute
-        together = a.relative + b.relative + a.relative * b.relative
-        passed = Error(absolute, together if max(a.relative, b.relative) < math.inf else math.inf)
+        passed = Error(absolute, _of_product(a.relative, b.relative))
         return Error(own.absolute + passed.within(self.ranges.node(node)).absolute)
 
     def _through_attention(self, node: Node, own: Error, args: list[Error], count: int) -> Error:
@@ -174,6 +169,15 @@ def _elementary(step: Apply, argument: Error, absolute: float) -> tuple[float, f
         case "square" if r < 0.5:
             return absolute, 2 * r + r * r
     return absolute, math.inf
+
+
+def _of_product(first: float, second: float) -> float:
+    """The relative error of a product whose factors have these; never NaN, also where one is infinite."""
+    return first + second + first * second if max(first, second) < math.inf else math.inf
+
+
+def _relative_doubt(value: float, doubt: float) -> float:
+    return 0.0 if not doubt else doubt / (abs(value) - doubt) if doubt < abs(value) else math.inf
 
 
 def _signs(r: Range, factor: float) -> set[int]:

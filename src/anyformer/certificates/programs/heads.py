@@ -13,6 +13,7 @@ from anyformer.arrays import Array
 from anyformer.certificates.programs.layers import Head
 from anyformer.certificates.programs.stream import UNIT, Reading, Stream, must
 from anyformer.programs.forms import Node
+from anyformer.programs.numbers import ZERO, Number
 from anyformer.programs.steps import Attend, Mean, Mix, Step, TokenMaximum
 
 # The exponentials of softmax are within 8 ulps; with the division, sums and products of a weighted mean that makes
@@ -24,20 +25,18 @@ def head_error(stream: Stream, head: Head, node: Node, channel: int) -> tuple[Re
     """The reading that the node becomes, the head's own error and a bound of what the channel holds."""
     rows = np.flatnonzero(head.W_O[channel])
     must(len(rows) == 1 and head.W_O[channel, rows[0]] == 1, "a head writes a value as it is")
-    row = head.W_V[rows[0]]
+    row, wanted = head.W_V[rows[0]], stream.of(node.args[-1])
     value = stream.read(row)
-    must(value.constant.is_steady, "the value of a head holds no position")
-    wanted = stream.of(node.args[-1])
-    must(wanted.constant.is_steady, "the value of a head should hold no position")
-    apart = stream.apart(Reading(value.row), Reading(wanted.row))
-    most = stream.size(Reading(value.row))
+    # Weights add up to 1, so that a constant of the value may be added afterwards; one of the place may not.
+    outside = wanted.constant if wanted.constant.is_steady else ZERO
+    apart = stream.apart(value, wanted + Reading(Number(np.zeros(stream.width)), -outside))
+    most = stream.size(value)
     rule = RULES.get(type(node.step))
     must(rule is not None, f"{node} is done by a head")
     assert rule is not None
     own = rule(stream, head, node, value, most)
     own += apart + 2 * stream.rounding(row, 0.0) + (stream.tokens + ROUNDINGS) * 2 * UNIT * most
-    constant = wanted.constant
-    return Reading(stream.channel(channel).row, constant), own, most
+    return Reading(stream.channel(channel).row, outside), own, most
 
 
 def _mean(stream: Stream, head: Head, node: Node, value: Reading, most: float) -> float:
@@ -70,8 +69,11 @@ def _mixing(stream: Stream, head: Head, node: Node, value: Reading, most: float)
     weights /= weights.sum(axis=1, keepdims=True)
     shares = node.step.shares
     gap = np.abs(weights - shares.values) + shares.doubts
-    # A weight is off by its score's error, and by exp, sum and division; below e^-700 it may be 0 or not.
-    unsure = weights * (np.expm1(2 * doubt) + (stream.tokens + ROUNDINGS) * 2 * UNIT) + 1e-300
+    # Scores off by d change the odds p/(1 − p) by a factor of at most e^2d, so p by p·(1 − p)·(e^2d − 1); then exp, sum
+    # and division. Below e^-700 a weight may be 0 or not.
+    others = np.maximum(1 - weights, 0.0) + 4 * UNIT
+    off = np.expm1(2 * doubt.max(axis=1, keepdims=True))
+    unsure = weights * (others * off + (stream.tokens + ROUNDINGS) * 2 * UNIT) + 1e-300
     return float((gap + unsure).sum(axis=1).max()) * most
 
 

@@ -62,35 +62,39 @@ class ReluSum:
 
 @dataclass(frozen=True)
 class Deviation:
-    """How far a polyline is from a curve: absolutely, and relative to the curve (infinite if that may be 0)."""
+    """Curve minus polyline lies between `least` and `most`; relative to the curve it is at most `relative`."""
 
-    absolute: float
+    least: float
+    most: float
     relative: float
-    largest: float
-    """A bound of the polyline's magnitude."""
+
+    @property
+    def absolute(self) -> float:
+        """The largest distance."""
+        return max(-self.least, self.most)
 
 
-def deviation(line: ReluSum, curve: Curve, room: float, extra: float = 0.0) -> Deviation:
-    """A proved bound of |polyline − curve|, on the curve's interval and `room` beyond both ends; `extra` is added."""
+def deviation(line: ReluSum, curve: Curve, room: tuple[float, float]) -> Deviation:
+    """Proved bounds of curve − polyline, on the curve's interval and so much room below and above it."""
     knots = line.knots(curve.low, curve.high)
     values, rounding = line.values(knots)
-    inside = _on_pieces(curve, knots, values) + rounding + extra
+    low, high = gaps(curve, knots, values)
+    low, high = low - rounding, high + rounding
     piece = curve.at(knots[:-1], knots[1:]).value
-    least = np.maximum(np.maximum(piece.low, -piece.high), 0.0)
-    absolute, largest = float(inside.max()), float(np.abs(values).max()) + rounding
-    with np.errstate(divide="ignore"):
-        relative = float((inside / least).max())
-    for end, far in ((curve.low, curve.low - room), (curve.high, curve.high + room)):
-        beyond = _beyond(line, curve, end, far, extra)
-        absolute, relative, largest = (
-            max(one, other)
-            for one, other in zip((absolute, relative, largest), beyond, strict=True)
-        )
-    return Deviation(absolute, relative, largest)
+    smallest = np.maximum(np.maximum(piece.low, -piece.high), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = float(np.nan_to_num(np.maximum(-low, high) / smallest, nan=np.inf).max())
+    found = [Deviation(float(low.min()), float(high.max()), relative)]
+    for end, far in ((curve.low, curve.low - room[0]), (curve.high, curve.high + room[1])):
+        if far != end:
+            found.append(_beyond(line, curve, end, far))
+    return Deviation(
+        min(one.least for one in found), max(one.most for one in found), max(one.relative for one in found)
+    )
 
 
-def _on_pieces(curve: Curve, knots: Array, values: Array) -> Array:
-    """The largest distance on every piece between knots.
+def gaps(curve: Curve, knots: Array, values: Array) -> tuple[Array, Array]:
+    """Bounds of curve − polyline on every piece between knots.
 
     On a piece of length h, f minus its chord is −(x−a)(b−x)f″(ξ)/2, which lies between −h²/8·sup f″ and −h²/8·inf f″ (or
     0); and chord minus polyline is linear, so between its values at the ends. Where f″ is not bounded but f′ is, f minus
@@ -104,22 +108,20 @@ def _on_pieces(curve: Curve, knots: Array, values: Array) -> Array:
         arch = (b - a) ** 2 / 8
         swing = (piece.slope.high - piece.slope.low) * (b - a) / 4
         swing = np.where(np.isfinite(swing), swing, np.inf)
-        below = _finite_or(arch * np.maximum(piece.bend.high, 0.0), swing)
-        above = _finite_or(arch * np.maximum(-piece.bend.low, 0.0), swing)
-        plain_below = np.maximum(values[:-1], values[1:]) - piece.value.low
-        plain_above = piece.value.high - np.minimum(values[:-1], values[1:])
-        off = np.maximum(np.minimum(below - low, plain_below), np.minimum(above + high, plain_above))
+        below = low - _finite_or(arch * np.maximum(piece.bend.high, 0.0), swing)
+        above = high + _finite_or(arch * np.maximum(-piece.bend.low, 0.0), swing)
+        below = np.fmax(below, piece.value.low - np.maximum(values[:-1], values[1:]))
+        above = np.fmin(above, piece.value.high - np.minimum(values[:-1], values[1:]))
     # A dozen operations on numbers of these sizes.
-    return np.asarray(np.maximum(off, 0.0) * (1 + 2.0**-48) + 16 * UNIT * (np.abs(values).max() + _size(ends)))
+    slack = 16 * UNIT * (np.abs(values).max() + max(np.abs(ends.low).max(), np.abs(ends.high).max()))
+    return below - 2.0**-48 * np.abs(below) - slack, above + 2.0**-48 * np.abs(above) + slack
 
 
-def _beyond(line: ReluSum, curve: Curve, end: float, far: float, extra: float) -> tuple[float, float, float]:
-    """Absolute and relative distance and the largest value between an end of the curve and a point beyond it.
+def _beyond(line: ReluSum, curve: Curve, end: float, far: float) -> Deviation:
+    """The same between an end of the curve and a point beyond it.
 
     Both are piecewise linear there, so their distance is largest at a kink or at an end.
     """
-    if far == end:
-        return 0.0, 0.0, 0.0
     points = line.knots(min(end, far), max(end, far))
     values, rounding = line.values(points)
     start = curve.at(np.array([end]), np.array([end])).value
@@ -127,15 +129,11 @@ def _beyond(line: ReluSum, curve: Curve, end: float, far: float, extra: float) -
     apart = points - end
     low = start.low[0] + np.minimum(slopes[0] * apart, slopes[1] * apart)
     high = start.high[0] + np.maximum(slopes[0] * apart, slopes[1] * apart)
-    off, size = float(np.maximum(values - low, high - values).max()), float(np.abs(values).max())
-    worst = off * (1 + 2.0**-48) + rounding + 16 * UNIT * (size + float(np.abs([low, high]).max())) + extra
-    least = max(float(low.min()), -float(high.max()), 0.0) * (1 - 2.0**-40)
-    return worst, worst / least if least > 0 else np.inf, size + rounding
+    slack = rounding + 2.0**-48 * float(np.abs(values).max() + np.abs([low, high]).max())
+    least, most = float((low - values).min()) - slack, float((high - values).max()) + slack
+    smallest = max(float(low.min()), -float(high.max()), 0.0) * (1 - 2.0**-40)
+    return Deviation(least, most, max(-least, most) / smallest if smallest > 0 else np.inf)
 
 
 def _finite_or(preferred: Array, other: Array) -> Array:
     return np.asarray(np.where(np.isfinite(preferred), np.minimum(preferred, other), other))
-
-
-def _size(interval: object) -> float:
-    return float(max(np.abs(interval.low).max(), np.abs(interval.high).max()))  # type: ignore[attr-defined]

@@ -19,7 +19,7 @@ from anyformer.programs.curves import Curve
 from anyformer.programs.forms import Form, Node
 from anyformer.programs.jets import Jet
 from anyformer.programs.numbers import Number
-from anyformer.programs.ranges import Range, meet, size
+from anyformer.programs.ranges import Range, least_size, meet, size
 from anyformer.programs.steps import Absolute, Gate, Maximum, Norm, Product, Relu
 
 
@@ -72,8 +72,11 @@ def _curve(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
     must(len(hint.slopes) == 1, f"{node} has one slope")
     along = _Along(stream, units, root)
     line = along.line(hint.slopes[0], hint.constant + units.shift)
-    found = deviation(line, stream.ranges.curve(node), along.room, along.extra + _shift_rounding(hint, units))
-    return _computed(stream, hint, [root], Error(found.absolute * UP, found.relative * UP), along)
+    found = deviation(line, stream.ranges.curve(node), along.room)
+    extra = along.extra + _shift_rounding(hint, units)
+    least = least_size(stream.ranges.node(node)) - stream.ranges.curve(node).steepness * max(along.room)
+    relative = found.relative + extra / least if least > 0 else math.inf
+    return _computed(stream, hint, [root], Error((found.absolute + extra) * UP, relative * UP), along)
 
 
 def _kink(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
@@ -83,8 +86,8 @@ def _kink(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
     along = _Along(stream, units, form)
     relu = isinstance(node.step, Relu)
     curve = Curve(Jet.relu if relu else Jet.absolute, *stream.ranges.form(form))
-    found = deviation(_with_knot(along.line(hint.slopes[0], hint.constant + units.shift)), curve, along.room, along.extra)
-    return _computed(stream, hint, [form], Error(found.absolute * UP), along)
+    found = deviation(_with_knot(along.line(hint.slopes[0], hint.constant + units.shift)), curve, along.room)
+    return _computed(stream, hint, [form], Error((found.absolute + along.extra) * UP), along)
 
 
 def _maximum(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
@@ -94,8 +97,8 @@ def _maximum(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
     along = _Along(stream, units, a - b)
     curve = Curve(Jet.relu, *stream.ranges.form(a - b))
     line = _with_knot(along.line(hint.slopes[0], hint.constant + units.shift))
-    found = deviation(line, curve, along.room, along.extra)
-    return _computed(stream, hint, [a, b], Error(found.absolute * UP), along)
+    found = deviation(line, curve, along.room)
+    return _computed(stream, hint, [a, b], Error((found.absolute + along.extra) * UP), along)
 
 
 def _product(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
@@ -107,17 +110,21 @@ def _product(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
     first = np.zeros(len(units.rows), dtype=np.bool_)
     for row, mine in _alike(np.where(stream.written, units.rows, 0.0)):
         first[mine] = _distance(row, readings[0]) <= _distance(row, readings[1])
-    own, magnitude, extra = 0.0, abs(units.shift), 0.0
+    least = most = extra = 0.0
+    magnitude = abs(units.shift)
     for sign, form, mine, slope in zip((0.25, -0.25), sums, (first, ~first), hint.slopes, strict=True):
         along = _Along(stream, units.some(mine), form, _widened_sum(stream, node, hint.stretch, np.sign(sign)))
         curve = Curve(lambda u, factor=Number(sign): u.apply("square").times(factor), *along.range)  # type: ignore[misc]
         constant = hint.constant + units.shift if sign > 0 else 0.0
-        found = deviation(along.line(slope, constant), curve, along.room, along.extra)
-        own, magnitude, extra = own + found.absolute, magnitude + along.largest, extra + along.extra
+        found = deviation(along.line(slope, constant), curve, along.room)
+        # Constants may be on either side: only the sums of both distances count.
+        least, most = least + found.least, most + found.most
+        magnitude, extra = magnitude + along.largest, extra + along.extra
     reading = stream.channel(hint.channel) + Reading(Number(np.zeros(stream.width)), Number(hint.constant))
     for known, slope in zip(readings, hint.slopes, strict=True):
         reading = reading + known.scaled(slope)
-    return Computed(reading, Error(own * UP), magnitude + extra)
+    own = max(-least, most) + extra + _shift_rounding(hint, units)
+    return Computed(reading, Error(own * UP), magnitude)
 
 
 def _widened_sum(stream: Stream, node: Node, stretch: float, sign: float) -> Range:
@@ -211,7 +218,7 @@ class _Along:
     def __init__(self, stream: Stream, units: Units, form: Form, known: Range | None = None) -> None:
         self.units, wanted = units, stream.of(form)
         self.range = stream.ranges.form(form) if known is None else known
-        self.room = stream.errors.form(form).absolute * UP
+        self.room = _room(stream.errors.form(form), self.range)
         self.signs, self.offsets = np.ones(len(units.rows)), np.zeros(len(units.rows))
         self.extra = 0.0
         for row, mine in _alike(units.rows):
@@ -226,7 +233,7 @@ class _Along:
             doubts = offset.most_doubt + spread + 4 * UNIT * (np.abs(biases) + abs(middle))
             rounding = stream.rounding(row, 0.0) + (np.count_nonzero(row) + 4) * UNIT * np.abs(biases)
             self.extra += float(np.abs(units.weights[mine]) @ (gap + doubts + rounding)) * UP
-        low, high = self.range[0] - self.room, self.range[1] + self.room
+        low, high = self.range[0] - self.room[0], self.range[1] + self.room[1]
         activations = self.line(0.0, 0.0).activations(low, high)
         self.largest = float(np.abs(units.weights) @ activations) * UP + self.extra
         # The sum over the units, in any order and over `parts` layers.
@@ -235,6 +242,17 @@ class _Along:
     def line(self, slope: float, constant: float) -> ReluSum:
         """The units as a function of u, with a straight part added."""
         return ReluSum(slope, constant, self.signs, self.offsets, self.units.weights)
+
+
+def _room(error: Error, r: Range) -> tuple[float, float]:
+    """How far below and above its range a number with this error can be.
+
+    A relative error below 1 moves no number further out than the ends are moved: u ± r·|u| rises with u.
+    """
+    if error.relative >= 1:
+        return error.absolute * UP, error.absolute * UP
+    low, high = (min(error.absolute, error.relative * abs(end)) * UP for end in r)
+    return low, high
 
 
 def _alike(rows: Array) -> Iterator[tuple[Array, Array]]:
