@@ -12,9 +12,9 @@ from anyformer.certificates.programs.hints import Hint
 from anyformer.certificates.programs.layers import Attention, FeedForward, joined_layers
 from anyformer.certificates.programs.stream import Reading, Stream, must
 from anyformer.certificates.programs.units import Units, units_error
+from anyformer.networks.layers import AttentionStage
 from anyformer.networks.network import Network
 from anyformer.networks.probability_maps import Softmax
-from anyformer.networks.layers import AttentionStage
 from anyformer.programs.forms import Node
 from anyformer.programs.program import Program
 from anyformer.programs.steps import Maximum, Minimum

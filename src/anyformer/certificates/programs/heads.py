@@ -46,7 +46,8 @@ def _mean(stream: Stream, head: Head, node: Node, value: Reading, most: float) -
 
 
 def _token_maximum(stream: Stream, head: Head, node: Node, value: Reading, most: float) -> float:
-    """With scores β·v_k + δ_k, |δ_k| ≤ d: max v − Σ p·v ≤ Σ g_k·e^{−β·g_k + 2d} ≤ (n − 1)·e^{2d}/(e·β), g = max v − v."""
+    """With scores β·v_k + δ_k, |δ_k| ≤ d, and gaps g = max v − v: max v − Σ p·v is at most Σ g_k·e^{−β·g_k + 2d}, so at
+    most (n − 1)·e^{2d}/(e·β)."""
     must(head.sees is None or bool(head.sees.all()), "a maximum sees all tokens")
     must(not head.W_Q.any() and np.count_nonzero(head.b_Q) == 1, "a maximum has one constant query")
     at = int(np.flatnonzero(head.b_Q)[0])
@@ -111,7 +112,7 @@ def _attention(stream: Stream, head: Head, node: Node, value: Reading, most: flo
 
 
 def _offsets(stream: Stream, head: Head, step: Attend, reach: float) -> tuple[float, float]:
-    """The weight that reaches hidden keys, and half the error of the other scores, from what positions add to scores."""
+    """The weight that reaches hidden keys, and half the error of other scores, from what positions add to scores."""
     count, tokens = step.size, stream.tokens
     wanted = np.zeros((tokens, tokens)) if step.offsets is None else step.offsets.values
     rest = [i for i in range(count, len(head.b_Q)) if head.W_Q[i].any() or head.b_Q[i]]

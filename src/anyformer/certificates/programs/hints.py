@@ -1,5 +1,6 @@
 """Hints: which channel is to become which node. The checker trusts none of them; a wrong one makes it refuse."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +65,9 @@ def hint_from_json(data: Any, where: str) -> Hint:
 
 def _float(value: Any, where: str) -> float:
     try:
-        return float(float_from_hex(value))
-    except (TypeError, ValueError) as error:
-        raise CertificateError(f"{where} must be a float as a hexadecimal string; got {value!r:.200}") from error
+        number = float_from_hex(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise CertificateError(f"{where} must be a finite float as float.hex() writes it; got {value!r:.200}")
+    return number

@@ -1,7 +1,7 @@
 """The layers of a network as the checker sees them: idle ones left out, cut ones joined again.
 
-A layer that was cut into several, because few hidden units or heads were wanted, is one layer to the checker: as long as
-no part reads what an earlier part wrote, all parts together do what the uncut layer does.
+A layer that was cut into several, because few hidden units or heads were wanted, is one layer to the checker: as long
+as no part reads what an earlier part wrote, all parts together do what the uncut layer does.
 """
 
 from collections.abc import Iterator
@@ -87,10 +87,11 @@ def joined_layers(network: Network) -> list[Attention | FeedForward]:
         last = found[-1] if found else None
         if isinstance(last, Attention) and isinstance(layer, Attention) and not (layer.reads & last.writes).any():
             found[-1] = last.joined(layer)
-        elif isinstance(last, FeedForward) and isinstance(layer, FeedForward) and _joins(last, layer):
+            continue
+        if isinstance(last, FeedForward) and isinstance(layer, FeedForward) and _joins(last, layer):
             found[-1] = last.joined(layer)
-        else:
-            found.append(layer)
+            continue
+        found.append(layer)
     return found
 
 

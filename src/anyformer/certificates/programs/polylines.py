@@ -96,9 +96,9 @@ def deviation(line: ReluSum, curve: Curve, room: tuple[float, float]) -> Deviati
 def gaps(curve: Curve, knots: Array, values: Array) -> tuple[Array, Array]:
     """Bounds of curve − polyline on every piece between knots.
 
-    On a piece of length h, f minus its chord is −(x−a)(b−x)f″(ξ)/2, which lies between −h²/8·sup f″ and −h²/8·inf f″ (or
-    0); and chord minus polyline is linear, so between its values at the ends. Where f″ is not bounded but f′ is, f minus
-    its chord is at most (sup f′ − inf f′)·h/4; where neither is, the ranges of both on the piece must do.
+    On a piece of length h, f minus its chord is −(x−a)(b−x)f″(ξ)/2, which lies between −h²/8·sup f″ and −h²/8·inf f″
+    (or 0); and chord minus polyline is linear, so between its values at the ends. Where f″ is not bounded but f′ is, f
+    minus its chord is at most (sup f′ − inf f′)·h/4; where neither is, the ranges of both on the piece must do.
     """
     a, b = knots[:-1], knots[1:]
     piece, ends = curve.at(a, b), curve.at(knots, knots).value

@@ -7,10 +7,12 @@ applied to what the units really read, which is the step's own error.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
-from anyformer.arrays import Array
+from anyformer.arrays import Array, Booleans, Integers
 from anyformer.certificates.programs.errors import UP, Error
 from anyformer.certificates.programs.hints import Hint
 from anyformer.certificates.programs.polylines import ReluSum, deviation
@@ -33,7 +35,7 @@ class Units:
     shift: float
     parts: int
 
-    def some(self, which: Array) -> "Units":
+    def some(self, which: Booleans) -> "Units":
         """Some of them."""
         return Units(self.rows[which], self.biases[which], self.weights[which], 0.0, self.parts)
 
@@ -108,13 +110,13 @@ def _product(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
     sums = [a.scaled(hint.stretch) + b.scaled(sign / hint.stretch) for sign in (1.0, -1.0)]
     readings = [stream.of(form) for form in sums]
     first = np.zeros(len(units.rows), dtype=np.bool_)
-    for row, mine in _alike(np.where(stream.written, units.rows, 0.0)):
-        first[mine] = _distance(row, readings[0]) <= _distance(row, readings[1])
+    for row, these in _alike(np.where(stream.written, units.rows, 0.0)):
+        first[these] = _distance(row, readings[0]) <= _distance(row, readings[1])
     least = most = extra = 0.0
     magnitude = abs(units.shift)
     for sign, form, mine, slope in zip((0.25, -0.25), sums, (first, ~first), hint.slopes, strict=True):
         along = _Along(stream, units.some(mine), form, _widened_sum(stream, node, hint.stretch, np.sign(sign)))
-        curve = Curve(lambda u, factor=Number(sign): u.apply("square").times(factor), *along.range)  # type: ignore[misc]
+        curve = Curve(partial(_square, Number(sign)), *along.range)
         constant = hint.constant + units.shift if sign > 0 else 0.0
         found = deviation(along.line(slope, constant), curve, along.room)
         # Constants may be on either side: only the sums of both distances count.
@@ -125,6 +127,10 @@ def _product(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
         reading = reading + known.scaled(slope)
     own = max(-least, most) + extra + _shift_rounding(hint, units)
     return Computed(reading, Error(own * UP), magnitude)
+
+
+def _square(factor: Number, u: Jet) -> Jet:
+    return u.apply("square").times(factor)
 
 
 def _widened_sum(stream: Stream, node: Node, stretch: float, sign: float) -> Range:
@@ -149,7 +155,7 @@ def _gate(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
     for row, bias, weight in zip(units.rows, units.biases, units.weights, strict=True):
         reading = stream.read(row, float(bias))
         sign = 1.0 if float(np.dot(reading.row.value, value.row.value)) >= 0 else -1.0
-        gap = stream.apart(Reading(reading.row), Reading((value.row * Number(sign))))
+        gap = stream.apart(Reading(reading.row), Reading(value.row * Number(sign)))
         offset = reading.constant + value.constant * Number(-sign)
         signs.append(sign)
         offsets.append(np.broadcast_to(np.asarray(offset.value), (stream.tokens,)))
@@ -162,7 +168,9 @@ def _gate(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
     points = np.concatenate([np.full((stream.tokens, 1), low), np.full((stream.tokens, 1), high), kinks], axis=1)
     activations = np.maximum(s * points[:, :, None] + o[:, None, :], 0.0)
     outputs = activations @ units.weights + hint.slopes[0] * points + (hint.constant + units.shift)
-    off = float(np.abs(outputs - factors.values[:, None] * points).max()) + float(factors.doubts.max()) * size((low, high))
+    off = float(np.abs(outputs - factors.values[:, None] * points).max()) + float(factors.doubts.max()) * size(
+        (low, high)
+    )
     sizes = activations @ np.abs(units.weights)
     slip = (len(s) + units.parts + 16) * 4 * UNIT * float((sizes + np.abs(outputs)).max() + size((low, high)))
     own = off + extra + slip + _shift_rounding(hint, units)
@@ -198,7 +206,7 @@ def _off_circle(vectors: Array, weights: Array, slopes: Array) -> float:
     turns = np.unique(np.mod(np.concatenate([angles - np.pi / 2, angles + np.pi / 2, [0.0]]), 2 * np.pi))
     turns = np.append(turns, turns[0] + 2 * np.pi)
     worst = 0.0
-    for first, last in zip(turns[:-1], turns[1:], strict=True):
+    for first, last in pairwise(turns.tolist()):
         middle = (first + last) / 2
         awake = vectors @ [math.cos(middle), math.sin(middle)] > 0
         gradient = (weights[awake, None] * vectors[awake]).sum(axis=0) + slopes
@@ -207,7 +215,8 @@ def _off_circle(vectors: Array, weights: Array, slopes: Array) -> float:
         top = math.hypot(*gradient) if within else max(ends)
         bottom = min(ends)
         worst = max(worst, top - 1, 1 - bottom)
-    # Kinks are known up to a few roundings of an angle; moving along the circle by δ changes the function by δ·Lipschitz.
+    # Kinks are known up to a few roundings of an angle; moving along the circle by δ changes the function by at most
+    # δ times its Lipschitz constant.
     lipschitz = float((np.abs(weights) * np.hypot(*vectors.T)).sum() + np.abs(slopes).sum())
     return worst + (len(weights) + 64) * 4 * UNIT * (lipschitz + 1)
 
@@ -255,7 +264,7 @@ def _room(error: Error, r: Range) -> tuple[float, float]:
     return low, high
 
 
-def _alike(rows: Array) -> Iterator[tuple[Array, Array]]:
+def _alike(rows: Array) -> Iterator[tuple[Array, Integers]]:
     """The different rows, each with the numbers of the units that have it."""
     if not len(rows):
         return

@@ -1,7 +1,7 @@
 """Sharing the tolerance: how exactly each step must be computed so that the hidden units are fewest.
 
-A step with the error ε_i takes about c_i/√ε_i units, and the bound of the whole is about Σ S_i·ε_i. The sum Σ c_i/√ε_i is
-least for ε_i ∝ (c_i/S_i)^{2/3} (Lagrange). S_i is found by differences, and again at the new ε.
+A step with the error ε_i takes about c_i/√ε_i units, and the bound of the whole is about Σ S_i·ε_i. The sum Σ c_i/√ε_i
+is least for ε_i ∝ (c_i/S_i)^{2/3} (Lagrange). S_i is found by differences, and again at the new ε.
 """
 
 import math

@@ -99,14 +99,13 @@ class Places:
 
     def table(self, scores: Array, width: int) -> Scores:
         """Any scores, (queries, keys), by one-hot positions."""
-        W_Q, W_K, b_Q = (np.zeros((self.tokens, width)) for _ in range(2)), None, np.zeros(self.tokens)
-        queries, keys = W_Q
+        queries, keys = np.zeros((self.tokens, width)), np.zeros((self.tokens, width))
         here = slice(self.first, self.first + self.tokens)
         keys[:, here] = np.eye(self.tokens)
         if (scores == scores[0]).all():
             return _without_idle(Scores(queries, scores[0].copy(), keys))
         queries[:, here] = scores.T
-        return Scores(queries, b_Q, keys)
+        return Scores(queries, np.zeros(self.tokens), keys)
 
 
 def _without_idle(scores: Scores) -> Scores:

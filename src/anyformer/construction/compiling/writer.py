@@ -11,7 +11,7 @@ from anyformer.certificates.programs.hints import Hint
 from anyformer.certificates.programs.polylines import ReluSum
 from anyformer.construction.compiling import knots
 from anyformer.construction.compiling.budget import Budget
-from anyformer.construction.compiling.places import Places, Scores
+from anyformer.construction.compiling.places import LEAK, Places, Scores
 from anyformer.construction.compiling.products import Squares
 from anyformer.construction.compiling.schedule import sources, times
 from anyformer.networks.layers import AttentionStage, BlockShape, FeedForwardStage, Stage
@@ -45,10 +45,8 @@ class Row:
     constant: float = 0.0
 
     def plus(self, other: "Row", factor: float = 1.0) -> "Row":
+        """This row and a multiple of another."""
         return Row(self.weights + factor * other.weights, self.constant + factor * other.constant)
-
-    def scaled(self, factor: float) -> "Row":
-        return Row(factor * self.weights, factor * self.constant)
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,7 +253,9 @@ class Writer:
                 line = ReluSum(0.0, 0.0, np.ones(1), np.zeros(1), np.ones(1))
                 return self._along([a - b], [a, b], [line], node, (0.0, 1.0))
             case Relu():
-                return self._along(list(node.args), list(node.args), [ReluSum(0.0, 0.0, np.ones(1), np.zeros(1), np.ones(1))], node)
+                return self._along(
+                    list(node.args), list(node.args), [ReluSum(0.0, 0.0, np.ones(1), np.zeros(1), np.ones(1))], node
+                )
             case Absolute():
                 line = ReluSum(-1.0, 0.0, np.ones(1), np.zeros(1), np.full(1, 2.0))
                 return self._along(list(node.args), list(node.args), [line], node)
