@@ -24,9 +24,14 @@ _INSTEAD: Final = {
 _OTHERWISE = "Write its formula with NumPy's functions."
 
 
+def library_function() -> str | None:
+    """The function of NumPy or SciPy that we were called from; None if it was the user's own code."""
+    return _library_call(inspect.currentframe())
+
+
 def refused_call() -> str | None:
     """Why the called library function takes no intervals; None if the user's own code asked for a plain array."""
-    name = _library_call(inspect.currentframe())
+    name = library_function()
     if name is None:
         return None
     return f"{name} does not take intervals: it makes plain arrays of its arguments. {_INSTEAD.get(name, _OTHERWISE)}"

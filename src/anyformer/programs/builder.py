@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from anyformer.arrays import Array
+from anyformer.arrays import Array, Integers
 from anyformer.errors import NotTraceable
 from anyformer.programs import rewriting
 from anyformer.programs.constants import applied
@@ -172,6 +172,9 @@ class Builder:
             return total
         if rest.is_uniform:
             return total + self.gate(_row_sums(matrix), rest)
+        if (same := _same_off_diagonal(matrix)) is not None:
+            own = self.gate(Number(matrix.diagonal().copy()) + Number(-same), rest)
+            return total + own + self.mean(rest).times(Number(same) * Number(float(self.tokens)))
         for sign in (1.0, -1.0):
             part = np.maximum(sign * matrix, 0.0)
             sums = _row_sums(part)
@@ -201,21 +204,21 @@ class Builder:
         """The minimum over tokens."""
         return -self.largest(-form)
 
-    def attend(self, queries: list[Form], keys: list[Form], value: Form, offsets: Array | None = None) -> Form:
+    def attend(self, queries: list[Form], keys: list[Form], value: Form, offsets: Number | None = None) -> Form:
         """Softmax attention with scores Σ_i query_i·key_i + offsets; what is the same for all keys does not matter."""
         pairs = [(q, k) for q, k in zip(queries, keys, strict=True) if not k.is_uniform and not _is_zero(q)]
-        table = None if offsets is None or not np.any(offsets) else Table(offsets)
+        table = None if offsets is None or offsets.is_exactly_zero else _table(offsets)
         if value.is_uniform:
             return value
         if not pairs and table is None:
             return self.mean(value)
         # Weights add up to 1: constants of the value pass unchanged, and are left out where they do not depend on the
         # place of the key.
-        alike = table is None and all(q.is_uniform for q, _ in pairs)
+        alike = (table is None or table.has_equal_rows) and all(q.is_uniform for q, _ in pairs)
         args = [*(q for q, _ in pairs), *(k for _, k in pairs), value]
         return self.node(Attend(len(pairs), table), *args, is_uniform=alike)
 
-    def shift(self, form: Form, source: Array) -> Form:
+    def shift(self, form: Form, source: Integers) -> Form:
         """Every token j copies token source[j]."""
         return self.mix(np.eye(self.tokens)[np.asarray(source)], form)
 
@@ -244,10 +247,20 @@ def _mixed_number(matrix: Array, number: Number, steady: bool = False) -> Number
     return Number(float(mixed[0]), float(doubt[0])) if steady else Number(mixed, doubt)
 
 
+def _same_off_diagonal(matrix: Array) -> float | None:
+    """The number that all entries off the diagonal are: such a mixing is a factor and a mean."""
+    off = matrix[~np.eye(len(matrix), dtype=bool)]
+    return float(off[0]) if (off == off[0]).all() else None
+
+
 def _row_sums(matrix: Array) -> Number:
     sums = matrix.sum(axis=1)
     is_exact = (matrix == np.round(matrix)).all(axis=1) & (np.abs(matrix).sum(axis=1) < 2.0**53)
     return Number(sums, np.where(is_exact, 0.0, matrix.shape[1] * 2.0**-52 * np.abs(matrix).sum(axis=1)))
+
+
+def _table(number: Number) -> Table:
+    return Table(np.asarray(number.value), number.doubt)
 
 
 def _is_zero(form: Form) -> bool:

@@ -129,5 +129,10 @@ class Table:
     def __hash__(self) -> int:
         return self._hash
 
+    @property
+    def has_equal_rows(self) -> bool:
+        """Whether all queries, the first axis, have the same numbers."""
+        return bool((self.values == self.values[:1]).all() and (self.doubts == self.doubts[:1]).all())
+
     def __repr__(self) -> str:
         return f"Table({' × '.join(map(str, self.values.shape))})"

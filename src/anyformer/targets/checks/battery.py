@@ -82,7 +82,7 @@ def _check_layouts(target: Target, points: Array, outputs: Array) -> None:
 
 
 def _check_layouts_of(target: Target, x: Array, outputs: Array) -> None:
-    for layout, laid_out in _layouts(x):
+    for layout, laid_out in sampled.layouts(x):
         again = evaluate_as_it_lies(target.declared, laid_out)
         if not (agree := _agree(target, again, outputs)).all():
             at = np.argwhere(~agree)[0][: x.ndim - 2].tolist()
@@ -93,14 +93,6 @@ def _check_layouts_of(target: Target, x: Array, outputs: Array) -> None:
                 f" as {layout}. Copy what is reshaped before it is changed: x.reshape(…).copy()."
                 f"{hint(again[element], outputs[element])}"
             )
-
-
-def _layouts(x: Array) -> Iterator[tuple[str, Array]]:
-    """Copies of the same numbers with other layouts in memory."""
-    yield "an array in Fortran's order", x.copy(order="F")
-    yield "a view of every other entry", np.repeat(x, 2, axis=-1)[..., ::2]
-    yield "a view that runs backwards", x[::-1].copy()[::-1]
-    yield "a transposed view", x.swapaxes(-1, -2).copy().swapaxes(-1, -2)
 
 
 def _check_equivariance(target: Target, points: Array, outputs: Array, rng: np.random.Generator) -> None:

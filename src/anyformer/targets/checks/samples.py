@@ -93,3 +93,11 @@ def outside(target: Target, points: Array, rng: np.random.Generator) -> Array:
     below, above = np.minimum(lows - distance, np.nextafter(lows, -np.inf)), highs + distance
     beyond = np.where(rng.random(points.shape) < 0.5, below, np.maximum(above, np.nextafter(highs, np.inf)))
     return np.concatenate([np.where(_single_entries(points, rng) == 1, beyond, points), beyond])
+
+
+def layouts(x: Array) -> Iterator[tuple[str, Array]]:
+    """Copies of the same numbers with other layouts in memory."""
+    yield "an array in Fortran's order", x.copy(order="F")
+    yield "a view of every other entry", np.repeat(x, 2, axis=-1)[..., ::2]
+    yield "a view that runs backwards", x[::-1].copy()[::-1]
+    yield "a transposed view", x.swapaxes(-1, -2).copy().swapaxes(-1, -2)
