@@ -145,17 +145,28 @@ def config_from_json(text: str, path: Path) -> Config:
     fields.check_entries("tokens", "width")
     tokens, width = fields.size("tokens", at_least=2), fields.size("width")
     shape = BlockShape(fields.size("heads"), fields.size("head_size"), fields.size("hidden_size"))
+    stages = tuple(_stage(entry, path, k, shape) for k, entry in enumerate(fields.stages()))
+    _check_largest(fields, shape, stages)
     return Config(
         tokens=tokens,
         width=width,
         **dataclasses.asdict(shape),
-        stages=tuple(_stage(entry, path, k, shape) for k, entry in enumerate(fields.stages())),
+        stages=stages,
         positional_encoding=fields.flag("positional_encoding"),
         probability_map=fields.map("probability_map"),
         alpha=fields.alpha("alpha"),
         pattern=fields.pattern("pattern"),
         stream_width=fields.size("stream_width") if "stream_width" in fields.data else None,
     )
+
+
+def _check_largest(fields: Fields, shape: BlockShape, stages: tuple[StageEntry, ...]) -> None:
+    """Raise unless every size is that of some stage: then the bytes that are present bound it."""
+    for kind in KINDS:
+        for axis, size in sizes_in(shape, kind).items():
+            there = [getattr(entry, axis) or size for entry in stages if entry.kind == kind]
+            if there and max(there) < size:
+                raise fields.fault(axis, f"{max(there)}, the size of the largest stage")
 
 
 def has_our_format(text: str) -> bool:
