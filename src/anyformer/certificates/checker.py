@@ -87,7 +87,7 @@ def _derived(
 ) -> ErrorBound:
     """The bound, from cells or from steps."""
     if certificate.grid is None:
-        check_target(target)
+        check_target(replace(target, modulus=None))  # which the proof does not use
         return derive_program_bound(network, target, certificate.hints, certificate.p)
     check_effort(network, target, certificate.grid, certificate.kind, effort)
     check_target(target)
