@@ -63,16 +63,16 @@ WITHIN = {
     ],
     "programs": [
         *("numbers", "steps", "forms", "program", "functions", "constants", "rewriting", "builder"),
-        *("jets", "roots", "curves", "ranges", "values", "tracing"),
+        *("jets", "roots", "curves", "ranges", "text", "values", "sorting", "tracing"),
     ],
-    "certificates": ["propagation", "bounds", "claims", "checker", "contextual_map"],
+    "certificates": ["propagation", "bounds", "programs", "claims", "checker", "contextual_map"],
     "construction": [
-        *("dyadic", "reach", "request", "refusal", "grids", "codes", "stages", "contexts", "plans", "methods"),
-        *("planning", "asking", "assemble"),
+        *("dyadic", "reach", "request", "refusal", "grids", "codes", "stages", "contexts", "compiling"),
+        *("plans", "methods", "planning", "asking"),
     ],
     "training": ["data", "run", "tasks", "reproduction"],
     "reports": [
-        *("layout", "terminal", "stages", "catalogue", "patterns", "plans", "models", "verification"),
+        *("layout", "terminal", "stages", "catalogue", "patterns", "programs", "plans", "models", "verification"),
         *("training", "reproduction", "tracing", "comparisons"),
     ],
     "cli": [

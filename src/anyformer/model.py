@@ -1,7 +1,7 @@
 """The spine in one place: target → plan → network → proof → run → take away."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +11,17 @@ from numpy.typing import ArrayLike
 from anyformer.arrays import Array
 from anyformer.certificates.bounds.bound import TIGHTNESS, ErrorBound, derive_bound
 from anyformer.certificates.bounds.effort import ORDINARY, Effort
+from anyformer.certificates.bounds.evidence import Evidence
 from anyformer.certificates.checker import Verification, verify
 from anyformer.certificates.claims.certificate import Certificate
 from anyformer.certificates.claims.declaration import Declaration
 from anyformer.certificates.claims.measured import measure_error
+from anyformer.certificates.programs.error_bound import derive_program_bound
 from anyformer.construction.asking import AUTO, request_for
-from anyformer.construction.assemble import Construction, build
 from anyformer.construction.planning import plans
-from anyformer.construction.plans.plan import Method, Plan
+from anyformer.construction.plans.compiled_plan import CompiledPlan
+from anyformer.construction.plans.plan import Construction, Method, Plan
+from anyformer.construction.plans.table_plan import TablePlan
 from anyformer.construction.request import LEAST_HIDDEN, MAX_LAYERS, Pattern, Request
 from anyformer.errors import CertificateError, PlanError, ToleranceMissed
 from anyformer.exports.folder import load_folder, save_folder
@@ -27,6 +30,7 @@ from anyformer.networks.network import Network
 from anyformer.networks.probability_maps import ProbabilityMap, Softmax
 from anyformer.notebooks import as_table
 from anyformer.patterns.exchange.json_form import in_short
+from anyformer.programs.text import formulas
 from anyformer.runtime.run import run
 from anyformer.targets.target import Target
 from anyformer.workers import Progress, enter
@@ -137,8 +141,8 @@ def construct(
         tolerance: the ε of d_p(f, g) <= ε.
         tokens: the length of the sequences, for a name or a function only.
         width: numbers per token, for a name or a function only; 1 if not given.
-        p: the exponent of the error, 1 <= p <= 64.
-        method: how to build, as a value such as `Averaging()` or by name; "auto" takes the one with the fewest layers.
+        p: the exponent of the error, 1 <= p <= 64, or inf for the largest error anywhere.
+        method: how to build, as a value such as `Compile()` or by name; "auto" takes the smallest network.
         pattern: which tokens may attend to which, as a value of `anyformer.patterns` or by name; the network is then
             sparse and has positions.
         probability_map: how scores become weights: softmax, sparsemax or entmax.
@@ -190,7 +194,7 @@ def carry_out(planned: Plan, progress: Progress | None = None) -> Model:
     """Plan → network → proof; if the bound misses the tolerance, try again on finer grids, a few times."""
     for attempt in range(ATTEMPTS):
         enter(progress, "building")
-        construction = build(planned)
+        construction = planned.method.build(planned)
         enter(progress, "proving")
         bound = prove(construction, progress)
         if bound.upper <= planned.request.tolerance:
@@ -212,6 +216,8 @@ def carry_out(planned: Plan, progress: Progress | None = None) -> Model:
 def prove(construction: Construction, progress: Progress | None = None) -> ErrorBound:
     """Bound the error of a network that was built: the same derivation as `verify`, from its weights alone."""
     request = construction.plan.request
+    if construction.grid is None:
+        return derive_program_bound(construction.network, request.target, construction.hints or (), request.p)
     return derive_bound(
         construction.network,
         request.target,
@@ -238,22 +244,40 @@ def certify(construction: Construction, bound: ErrorBound) -> Certificate:
         )
     return Certificate(
         kind=bound.evidence,
-        target=Declaration.of(request.target),
+        target=_declared(request.target, bound.evidence),
         p=request.p,
         tolerance=request.tolerance,
         certified_error=bound.upper,
         terms=bound.terms,
-        grid=construction.grid,
         weights_digest=digest(network),
         measured=measured,
         construction={
             "method": plan.method.name,
-            "cells_per_axis": list(construction.grid.cells_per_axis),
-            "id_bits": plan.id_bits,
-            "tightness": request.tightness,
+            **_facts(construction),
             **({} if request.pattern is None else {"pattern": in_short(request.pattern)}),
         },
+        grid=construction.grid,
+        hints=construction.hints or (),
     )
+
+
+def _declared(target: Target, evidence: Evidence) -> Declaration:
+    """What a certificate says of its target. A proof by steps uses no modulus, which may be large."""
+    declared = Declaration.of(target)
+    return replace(declared, modulus=None) if evidence is Evidence.PROGRAM else declared
+
+
+def _facts(construction: Construction) -> dict[str, Any]:
+    plan = construction.plan
+    if isinstance(plan, CompiledPlan):
+        return {"program": formulas(plan.program, {hint.node for hint in plan.written.hints})}
+    if construction.grid is None or not isinstance(plan, TablePlan):
+        return {}
+    return {
+        "cells_per_axis": list(construction.grid.cells_per_axis),
+        "id_bits": plan.id_bits,
+        "tightness": plan.request.tightness,
+    }
 
 
 def load(folder: str | Path) -> Model:

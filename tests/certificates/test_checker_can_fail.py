@@ -12,6 +12,10 @@ import pytest
 import anyformer as af
 from anyformer.certificates import Grid, measure_error
 from anyformer.certificates.bounds import refinement
+from anyformer.certificates.bounds.bound import derive_bound
+from anyformer.certificates.propagation.enclosures import Enclosure
+from anyformer.certificates.propagation.propagate import propagate
+from anyformer.errors import CertificateError
 from anyformer.networks import FeedForwardStage, Network, Stage
 from anyformer.networks.digest import digest
 from anyformer.networks.layers import weights
@@ -257,3 +261,21 @@ def test_parts_that_do_not_belong_together_are_refused(small_models):
     outside = Grid((np.array([-1.0, 0.5]),), (np.array([0.4, 1.0]),))
     with pytest.raises(af.AnyformerError, match="inside the domain"):
         af.verify(model.network, replace(model.certificate, grid=outside))
+
+
+def test_cells_prove_nothing_about_an_embedding(small_models):
+    """An embedding that changes nothing would prove the same; one that doubles must not."""
+    model = small_models[0]
+    width = model.network.width
+    for factor in (1.0, 2.0):
+        around = {"W_E": factor * np.eye(width), "W_R": np.eye(width), "b_R": np.zeros(width)}
+        network = replace(model.network, **around)
+        restated = replace(model.certificate, weights_digest=digest(network))
+        message = "cells are proved for networks without an embedding; this one embeds tokens of width 1"
+        with pytest.raises(CertificateError, match=message):
+            af.verify(network, restated)
+        with pytest.raises(CertificateError, match=message):
+            derive_bound(network, restated.target.target(), restated.grid, restated.p)
+        anything = np.zeros((1, network.tokens, width))
+        with pytest.raises(CertificateError, match=message):
+            propagate(network, Enclosure.box(anything, anything))

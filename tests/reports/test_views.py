@@ -17,6 +17,7 @@ from anyformer.reports.plans import plan_data, plan_view
 from anyformer.reports.terminal import facts, number, table, visible
 from anyformer.reports.tracing.views import MOST_MOVES, trace_data, trace_view
 from anyformer.reports.verification import verification_data, verification_view
+from tests.random_networks import embedded_network
 from tests.reports.rendering import render
 
 WIDTHS = [60, 80, 200]
@@ -215,3 +216,16 @@ def test_the_verdict_comes_first(small_models, verdict):
     assert data["verdict"] == verdict.name.lower()
     assert data["proved"] is (verdict is Verdict.PROVED)
     assert data["witness"] == (None if witness is None else [[0.25], [0.75]])
+
+
+def test_a_network_with_an_embedding_shows_its_stream(small_models):
+    network = embedded_network(0, tokens=5, width=3, stream=1234)
+    model = replace(small_models[0], network=network)
+    data = describe_data(model)
+    assert (data["width"], data["stream_width"], data["hidden_units"]) == (3, 1234, 31)
+    text = render(describe_view(model), 120)
+    assert "at most 4 heads of size 3, 13 hidden units" in text
+    assert "1,234 numbers a token, 31 hidden units in all" in text
+    plain = describe_data(small_models[0])
+    assert not {"stream_width", "hidden_units"} & set(plain)
+    assert "at most 2 heads" not in render(describe_view(small_models[0]), 120)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 import anyformer as af
 from anyformer.errors import NetworkError
-from anyformer.networks import BlockShape, FeedForwardStage, Network, evaluate
+from anyformer.networks import BlockShape, Entmax, FeedForwardStage, Network, Softmax, Sparsemax, evaluate
 from anyformer.runtime import Engine, Layers, run
 from tests.random_networks import attention_stage, feed_forward_stage, random_network
 
@@ -46,6 +47,16 @@ def test_any_hidden_size(hidden):
     stages = (feed_forward_stage(rng, 7, hidden, 3), attention_stage(rng, 1, 3), feed_forward_stage(rng, 2, hidden, 3))
     network = Network(5, 3, BlockShape(2, 1, hidden), stages)
     x = rng.normal(size=(13, 5, 3))
+    for layers, engine in WAYS:
+        assert same_bits(run(network, x, layers, engine), evaluate(network, x))
+
+
+@pytest.mark.parametrize("rho", [Softmax(), Sparsemax(), Entmax(1.5)])
+def test_many_keys(rho):
+    """From eight numbers on, NumPy's sum depends on how they lie in memory, which differs between ways."""
+    stage = replace(attention_stage(np.random.default_rng(0), 2, 3), probability_map=rho)
+    network = Network(13, 3, BlockShape(), (stage,))
+    x = np.random.default_rng(1).normal(size=(40, 13, 3))
     for layers, engine in WAYS:
         assert same_bits(run(network, x, layers, engine), evaluate(network, x))
 

@@ -13,11 +13,14 @@ from anyformer.certificates.claims.certificate import Certificate
 from anyformer.certificates.claims.claim import Claim
 from anyformer.certificates.claims.declaration import Declaration
 from anyformer.certificates.claims.statements import misstatement
-from anyformer.errors import CertificateError, NotShown, TargetError
+from anyformer.certificates.programs.error_bound import derive_program_bound
+from anyformer.certificates.propagation.gate import check_no_embedding
+from anyformer.errors import CertificateError, NotShown, NotTraceable, TargetError
 from anyformer.intervals import IntervalError
 from anyformer.networks.network import Network
 from anyformer.targets.checks.battery import check_target
 from anyformer.targets.checks.enclosures import check_enclosures
+from anyformer.targets.domains import CompactSupport
 from anyformer.targets.target import Target
 from anyformer.workers import Progress
 
@@ -67,27 +70,39 @@ def verify(
         Declaration.of(target), certificate.p, certificate.tolerance, certificate.kind, certificate.weights_digest
     )
     try:
-        check_effort(network, target, certificate.grid, certificate.kind, effort)
-        check_target(target)
-        _check_meaning(certificate, target)
-        bound = derive_bound(
-            network,
-            target,
-            certificate.grid,
-            certificate.p,
-            certificate.tolerance,
-            tightness=_stated_tightness(certificate),
-            evidence=certificate.kind,
-            progress=progress,
-            effort=effort,
-        )
+        bound = _derived(network, certificate, target, progress, effort)
     except TargetError as error:
         return Verification(claim, Verdict.REFUTED, f"the target is not what was declared: {error}", None)
     except NotShown as error:
         return Verification(claim, Verdict.UNDECIDED, str(error), None)
     except IntervalError as error:
         return Verification(claim, Verdict.UNDECIDED, f"the target cannot be run on intervals: {error}", None)
+    except NotTraceable as error:
+        return Verification(claim, Verdict.UNDECIDED, f"the target cannot be traced: {error}", None)
     return _judged(network, certificate, target, replace(claim, float64=bound.float64), bound)
+
+
+def _derived(
+    network: Network, certificate: Certificate, target: Target, progress: Progress | None, effort: Effort
+) -> ErrorBound:
+    """The bound, from cells or from steps."""
+    if certificate.grid is None:
+        check_target(target)
+        return derive_program_bound(network, target, certificate.hints, certificate.p)
+    check_effort(network, target, certificate.grid, certificate.kind, effort)
+    check_target(target)
+    _check_meaning(certificate, target)
+    return derive_bound(
+        network,
+        target,
+        certificate.grid,
+        certificate.p,
+        certificate.tolerance,
+        tightness=_stated_tightness(certificate),
+        evidence=certificate.kind,
+        progress=progress,
+        effort=effort,
+    )
 
 
 def _check_meaning(certificate: Certificate, target: Target) -> None:
@@ -121,13 +136,24 @@ def _check_fit(network: Network, certificate: Certificate, target: Target) -> No
     if len(set(sizes.values())) != 1:
         listed = ", ".join(f"{name} {size}" for name, size in sizes.items())
         raise CertificateError(f"network, certificate and target must have the same (tokens, width); got {listed}")
-    check_exponent(certificate.p)
+    check_exponent(certificate.p, takes_infinity=certificate.grid is None)
     if not certificate.tolerance > 0:
         raise CertificateError(f"the tolerance must be positive; got {certificate.tolerance!r}")
     if certificate.kind is Evidence.MODULUS and target.modulus is None:
         raise CertificateError("the certificate relies on a modulus, but none is declared for the target")
+    if (certificate.grid is None) != (certificate.kind is Evidence.PROGRAM):
+        raise CertificateError("a certificate for a program has hints and no grid, any other a grid and no hints")
+    if certificate.grid is None:
+        _check_box(target)
+        return
+    check_no_embedding(network)
     if len(certificate.grid.lows) != target.width or not certificate.grid.inside(target.domain):
         raise CertificateError("the certificate's grid must have one row per coordinate of a token, inside the domain")
+
+
+def _check_box(target: Target) -> None:
+    if isinstance(target.domain, CompactSupport):
+        raise CertificateError("a program is proved on a box; this target has compact support, where it must vanish")
 
 
 def _judged(

@@ -1,22 +1,24 @@
 """Building it: a request, a plan by some method, and the networks made from the plan."""
 
-from anyformer.construction.assemble import Construction, build
 from anyformer.construction.methods import (
     METHODS,
     Averaging,
+    Compile,
     Method,
     SelectiveShift,
     SparseAveraging,
     SparseSelectiveShift,
 )
 from anyformer.construction.planning import plan
-from anyformer.construction.plans.plan import ErrorSplit, Plan, PlannedStage
+from anyformer.construction.plans.plan import Construction, Plan, PlannedStage
+from anyformer.construction.plans.table_plan import ErrorSplit, TablePlan
 from anyformer.construction.refusal import Fit, Refusal, Resource, Shortage
 from anyformer.construction.request import Request
 
 __all__ = [
     "METHODS",
     "Averaging",
+    "Compile",
     "Construction",
     "ErrorSplit",
     "Fit",
@@ -30,6 +32,6 @@ __all__ = [
     "Shortage",
     "SparseAveraging",
     "SparseSelectiveShift",
-    "build",
+    "TablePlan",
     "plan",
 ]

@@ -1,4 +1,4 @@
-"""From a request to a plan: with the requested method, or with the one that needs the fewest layers."""
+"""From a request to a plan: with the requested method, or with the one that needs the fewest parameters."""
 
 from dataclasses import replace
 
@@ -16,25 +16,40 @@ def plan(request: Request) -> Plan:
 
 
 def plans(request: Request) -> list[Plan]:
-    """The plans of all requested methods that fit, the one with the fewest layers first; a refusal if none fits."""
+    """The plans of all requested methods that fit, the one with the fewest parameters first; a refusal if none fits.
+
+    If one method has a plan, others are only tried if they surely fit: a refusal with its advice takes long.
+    """
     check_target(request.target)
-    found, refused = [], []
+    found: list[Plan] = []
+    refused: list[PlanError] = []
     for method in methods_for(request):
         try:
-            found.append(method.plan(request))
+            if not found or method.surely_fits(request):
+                found.append(method.plan(request))
         except PlanError as error:
             refused.append(error)
     if not found:
-        raise _with_request(refused[0], request)
-    return sorted(found, key=lambda plan: plan.layers)
+        raise _with_request(_most_helpful(refused), request)
+    reason = next((str(error) for error in refused if error.refusal is None), None)
+    return sorted((replace(plan, instead_of=reason) for plan in found), key=lambda plan: plan.parameters)
+
+
+def _most_helpful(refused: list[PlanError]) -> PlanError:
+    """A refusal with advice, if there is one; with the reason why the function cannot be compiled before it."""
+    advised = next((error for error in refused if isinstance(error.refusal, Refusal)), refused[0])
+    if advised is refused[0]:
+        return advised
+    assert isinstance(advised.refusal, Refusal)
+    return replace(advised.refusal, before=str(refused[0])).error()
 
 
 def methods_for(request: Request) -> list[Method]:
-    """The requested method; otherwise all sparse methods with a pattern, all dense methods without."""
+    """The requested method; otherwise all that take a pattern if there is one, all that need none otherwise."""
     if request.method is not None:
         assert isinstance(request.method, Method)
         return [request.method]
-    return [method for method in METHODS.values() if method.is_sparse == (request.pattern is not None)]
+    return [method for method in METHODS.values() if method.is_sparse in (None, request.pattern is not None)]
 
 
 def _with_request(error: PlanError, request: Request) -> PlanError:

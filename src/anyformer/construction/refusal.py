@@ -101,6 +101,8 @@ class Refusal:
     request: Request | None = None
     cells_per_axis: tuple[int, ...] | None = None
     """The smallest grid that the tolerance needs."""
+    before: str = ""
+    """Why a method that was to be preferred refused."""
 
     @property
     def reason(self) -> str:
@@ -114,7 +116,12 @@ class Refusal:
         limit = LIMITS.get(self.shortage.resource)
         ways = [*lines, *([limit] if limit else [])] or ["a larger tolerance, fewer tokens or a smaller width"]
         return "\n".join(
-            [f"{self._what} {self.method}: {self.reason}.", "What would fit:", *(f"  - {w}" for w in ways)]
+            [
+                *([self.before] if self.before else []),
+                f"{self._what} {self.method}: {self.reason}.",
+                "What would fit:",
+                *(f"  - {w}" for w in ways),
+            ]
         )
 
     @property

@@ -15,6 +15,8 @@ from anyformer.errors import PlanError, TargetError
 from anyformer.networks.probability_maps import Hardmax, ProbabilityMap, Softmax
 from anyformer.patterns.families.family import PatternFamily
 from anyformer.patterns.pattern import SparsityPattern
+from anyformer.programs.program import Program
+from anyformer.programs.tracing import trace
 from anyformer.targets.domains import CompactSupport
 from anyformer.targets.target import Symmetry, Target
 from anyformer.whole_numbers import whole_number
@@ -36,8 +38,8 @@ class AnyMethod(Protocol):
         ...
 
     @property
-    def is_sparse(self) -> bool:
-        """Whether it takes a sparsity pattern."""
+    def is_sparse(self) -> bool | None:
+        """Whether it takes a sparsity pattern; None if it builds with one and without."""
         ...
 
 
@@ -55,8 +57,9 @@ class Request:
     tolerance: float
     """The ε of d_p(f, g) <= ε."""
     p: float = 2.0
+    """The exponent of the norm; inf for the largest error anywhere."""
     method: AnyMethod | None = None
-    """None takes the method with the fewest layers."""
+    """None takes the method with the fewest parameters."""
     pattern: Pattern | None = None
     """Which tokens may attend to which; without a pattern, every token attends to every token."""
     probability_map: ProbabilityMap = field(default_factory=Softmax)
@@ -94,6 +97,11 @@ class Request:
         return evidence_for(self.target)
 
     @cached_property
+    def program(self) -> Program:
+        """The target's formula as a program, or NotTraceable."""
+        return trace(self.target)
+
+    @cached_property
     def reach(self) -> float:
         """A bound on |f| over the domain."""
         return reach_of(self.target, self.evidence)
@@ -122,12 +130,14 @@ class Request:
 
     @property
     def entries_scale(self) -> float:
-        """(volume · entries)^(1/p): the L^p norm of an error of 1 in every entry."""
+        """(volume · entries)^(1/p): the L^p norm of an error of 1 in every entry; 1 in the sup norm."""
         target = self.target
+        if self.p == math.inf:
+            return 1.0
         return float((target.domain.volume(target.tokens, target.width) * target.tokens * target.width) ** (1 / self.p))
 
 
-_FACTS = ("evidence", "reach")
+_FACTS = ("evidence", "reach", "program")
 
 
 def pattern_at(pattern: Pattern, tokens: int) -> SparsityPattern:
@@ -178,8 +188,8 @@ def _check_numbers(request: Request) -> None:
         )
     if request.hidden_size > MOST_HIDDEN:
         raise PlanError(f"hidden_size must be at most {MOST_HIDDEN:,}; got {request.hidden_size:,}.")
-    if not 1 <= request.p <= MOST_P:
-        raise PlanError(f"p must be at least 1 and at most {MOST_P:g}; got {request.p!r}.")
+    if not (1 <= request.p <= MOST_P or request.p == math.inf):
+        raise PlanError(f"p must be at least 1 and at most {MOST_P:g}, or inf; got {request.p!r}.")
     if not 1 < request.tightness < math.inf:
         raise PlanError(f"the tightness must be above 1 and finite; got {request.tightness!r}.")
 
@@ -188,7 +198,7 @@ def _check_method(request: Request) -> None:
     if isinstance(request.probability_map, Hardmax):
         raise PlanError("hardmax is no part of a real Transformer; take softmax, sparsemax or entmax.")
     method = request.method
-    if method is not None and method.is_sparse != (request.pattern is not None):
+    if method is not None and method.is_sparse not in (None, request.pattern is not None):
         needs = "needs a sparsity pattern" if method.is_sparse else "takes no sparsity pattern"
         cure = "Give one (pattern=…, --pattern)" if method.is_sparse else "Leave it out, or take a sparse method"
         raise PlanError(f"{method.name} {needs}; {'none was given' if method.is_sparse else 'one was given'}. {cure}.")

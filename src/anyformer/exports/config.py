@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from anyformer import strict_json
 from anyformer.errors import ModelFileError, PatternError, words_of
-from anyformer.networks.layers import AttentionStage, FeedForwardStage, Stage
+from anyformer.networks.layers import AttentionStage, BlockShape, FeedForwardStage, Stage, own_sizes, sizes_in
 from anyformer.networks.network import Network
 from anyformer.networks.probability_maps import CATALOGUE, Entmax, ProbabilityMap, Softmax
 from anyformer.networks.roles import Role
@@ -47,10 +47,20 @@ class StageEntry:
     role: Role
     kind: str
     layers: int
+    heads: int | None = None
+    head_size: int | None = None
+    hidden_size: int | None = None
+    """Sizes of this stage, where they are smaller than the network's."""
+
+    @classmethod
+    def of(cls, stage: Stage, shape: BlockShape) -> "StageEntry":
+        """Describe a stage of a network of this shape."""
+        return cls(stage.name, stage.role, stage.kind, len(stage), **own_sizes(stage, shape))
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        return {**dataclasses.asdict(self), "role": self.role.name.lower()}
+        """A JSON object; sizes that are the network's are left out."""
+        said = {name: value for name, value in dataclasses.asdict(self).items() if value is not None}
+        return {**said, "role": self.role.name.lower()}
 
 
 @dataclass(frozen=True)
@@ -68,6 +78,8 @@ class Config:
     alpha: float | None = None
     """The α of an entmax."""
     pattern: SparsityPattern | None = None
+    stream_width: int | None = None
+    """Numbers per token between the stages, if the network has an embedding."""
 
     @classmethod
     def of(cls, network: Network) -> "Config":
@@ -79,11 +91,12 @@ class Config:
             heads=int(network.shape.heads),
             head_size=int(network.shape.head_size),
             hidden_size=int(network.shape.hidden_size),
-            stages=tuple(StageEntry(stage.name, stage.role, stage.kind, len(stage)) for stage in network.stages),
+            stages=tuple(StageEntry.of(stage, network.shape) for stage in network.stages),
             positional_encoding=network.positional_encoding is not None,
             probability_map=next(name for name, kind in CATALOGUE.items() if type(probability_map) is kind),
             alpha=probability_map.alpha if isinstance(probability_map, Entmax) else None,
             pattern=network.pattern,
+            stream_width=int(network.stream_width) if network.has_embedding else None,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -109,13 +122,21 @@ class Config:
         for k, entry in enumerate(self.stages):
             for name, axes in KINDS[entry.kind].AXES.items():
                 found[tensor_name(k, name)] = tuple(self._size(axis, entry) for axis in axes)
-        return found | ({POSITIONS: (self.tokens, self.width)} if self.positional_encoding else {})
+        stream = self.width if self.stream_width is None else self.stream_width
+        if self.positional_encoding:
+            found[POSITIONS] = self.tokens, stream
+        if self.stream_width is not None:
+            found |= {"W_E": (stream, self.width), "W_R": (self.width, stream), "b_R": (self.width,)}
+        return found
 
     def _size(self, axis: str, entry: StageEntry) -> int:
-        return entry.layers if axis == "layers" else int(getattr(self, axis))
+        if axis == "width" and self.stream_width is not None:
+            return self.stream_width
+        own = getattr(entry, axis, None)
+        return int(getattr(self, axis) if own is None else own)
 
 
-_UNSAID = ("probability_map", "alpha", "pattern")
+_UNSAID = ("probability_map", "alpha", "pattern", "stream_width")
 
 
 def _only_map(network: Network) -> ProbabilityMap:
@@ -141,17 +162,18 @@ def config_from_json(text: str, path: Path) -> Config:
     fields.check_format()
     fields.check_names(("format", *(field.name for field in dataclasses.fields(Config))))
     fields.check_entries("tokens", "width")
+    tokens, width = fields.size("tokens", at_least=2), fields.size("width")
+    shape = BlockShape(fields.size("heads"), fields.size("head_size"), fields.size("hidden_size"))
     return Config(
-        tokens=fields.size("tokens", at_least=2),
-        width=fields.size("width"),
-        heads=fields.size("heads"),
-        head_size=fields.size("head_size"),
-        hidden_size=fields.size("hidden_size"),
-        stages=tuple(_stage(entry, path, k) for k, entry in enumerate(fields.stages())),
+        tokens=tokens,
+        width=width,
+        **dataclasses.asdict(shape),
+        stages=tuple(_stage(entry, path, k, shape) for k, entry in enumerate(fields.stages())),
         positional_encoding=fields.flag("positional_encoding"),
         probability_map=fields.map("probability_map"),
         alpha=fields.alpha("alpha"),
         pattern=fields.pattern("pattern"),
+        stream_width=fields.size("stream_width") if "stream_width" in fields.data else None,
     )
 
 
@@ -173,10 +195,13 @@ def _parse(text: str, path: Path) -> object:
         ) from error
 
 
-def _stage(data: object, path: Path, k: int) -> StageEntry:
+def _stage(data: object, path: Path, k: int, shape: BlockShape) -> StageEntry:
     fields = _Fields(data, f"{path}: stages[{k}].")
-    fields.check_names(tuple(field.name for field in dataclasses.fields(StageEntry)))
-    return StageEntry(fields.name("name"), fields.role("role"), fields.kind("kind"), fields.size("layers"))
+    kind = fields.kind("kind")
+    most = sizes_in(shape, kind)
+    fields.check_names((*("name", "role", "kind", "layers"), *most))
+    own = {axis: fields.size(axis, at_most=size) for axis, size in most.items() if axis in fields.data}
+    return StageEntry(fields.name("name"), fields.role("role"), kind, fields.size("layers"), **own)
 
 
 class _Fields:
@@ -212,10 +237,10 @@ class _Fields:
                     f"{self.where}{reprlib.repr(name)} must not be there, the fields are {', '.join(known)}. Remove it."
                 )
 
-    def size(self, name: str, at_least: int = 1) -> int:
+    def size(self, name: str, at_least: int = 1, at_most: int = MAX_SIZE) -> int:
         value = self.data.get(name)
-        if not isinstance(value, int) or isinstance(value, bool) or not at_least <= value <= MAX_SIZE:
-            raise self.fault(name, f"a whole number from {at_least} to {MAX_SIZE}")
+        if not isinstance(value, int) or isinstance(value, bool) or not at_least <= value <= at_most:
+            raise self.fault(name, f"a whole number from {at_least} to {at_most}")
         return value
 
     def check_entries(self, *names: str) -> None:

@@ -15,7 +15,7 @@ from anyformer.arrays import Array
 from anyformer.errors import ModelFileError, words_of
 from anyformer.exports.config import KINDS, POSITIONS, Config, Shape, StageEntry, tensor_name
 from anyformer.networks.layers import AttentionStage, BlockShape, Stage, weights
-from anyformer.networks.network import Network
+from anyformer.networks.network import EMBEDDING, Network
 from anyformer.networks.probability_maps import ProbabilityMap
 
 BYTES = 8
@@ -28,7 +28,8 @@ def tensors_of(network: Network) -> dict[str, Array]:
     found = {
         tensor_name(k, name): array for k, stage in enumerate(network.stages) for name, array in weights(stage).items()
     }
-    return found if network.positional_encoding is None else found | {POSITIONS: network.positional_encoding}
+    around = {name: getattr(network, name) for name in (POSITIONS, *EMBEDDING)}
+    return found | {name: array for name, array in around.items() if array is not None}
 
 
 def tensor_bytes(network: Network) -> bytes:
@@ -49,7 +50,8 @@ def read_network(path: Path, config: Config) -> Network:
     tensors = _read_tensors(path, config.shapes())
     stages = tuple(_stage(k, entry, tensors, config.map_value) for k, entry in enumerate(config.stages))
     shape = BlockShape(config.heads, config.head_size, config.hidden_size)
-    return Network(config.tokens, config.width, shape, stages, tensors.get(POSITIONS), config.pattern)
+    embedding = (tensors.get(name) for name in EMBEDDING)
+    return Network(config.tokens, config.width, shape, stages, tensors.get(POSITIONS), config.pattern, *embedding)
 
 
 def _stage(k: int, entry: StageEntry, tensors: Mapping[str, Any], probability_map: ProbabilityMap) -> Stage:

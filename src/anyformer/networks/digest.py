@@ -3,7 +3,7 @@
 import hashlib
 import json
 
-from anyformer.networks.layers import AttentionStage, weights
+from anyformer.networks.layers import AttentionStage, own_sizes, weights
 from anyformer.networks.network import Network
 from anyformer.networks.probability_maps import Softmax
 from anyformer.patterns.exchange.json_form import to_json
@@ -15,16 +15,22 @@ def digest(network: Network) -> str:
         "tokens": network.tokens,
         "width": network.width,
         "shape": [network.shape.heads, network.shape.head_size, network.shape.hidden_size],
-        "stages": [[stage.name, stage.role.name, stage.kind, len(stage)] for stage in network.stages],
+        "stages": [
+            # Sizes are said only where they differ from the shape.
+            [stage.name, stage.role.name, stage.kind, len(stage), *filter(None, [own_sizes(stage, network.shape)])]
+            for stage in network.stages
+        ],
         "positions": network.positional_encoding is not None,
         **_sparse(network),
+        **({"stream_width": network.stream_width} if network.has_embedding else {}),
     }
     sha = hashlib.sha256(json.dumps(structure, sort_keys=True).encode())
     for stage in network.stages:
         for array in weights(stage).values():
             sha.update(array.astype("<f8").tobytes())
-    if network.positional_encoding is not None:
-        sha.update(network.positional_encoding.astype("<f8").tobytes())
+    for around in (network.positional_encoding, network.W_E, network.W_R, network.b_R):
+        if around is not None:
+            sha.update(around.astype("<f8").tobytes())
     return sha.hexdigest()
 
 

@@ -4,6 +4,9 @@ The order of operations is part of the definition, so no result depends on the b
 feed-forward layer every sum starts from its bias and takes one product after the other, each with a single rounding
 (`fused`); the residual is added last. In attention products and sums are rounded one by one, from the first coordinate,
 key or head to the last. A zero in the result has no sign.
+
+An embedding W_E is computed as a feed-forward layer's sums are, from 0 and without a residual; the positions are added
+to it. The read-out is computed in the same way, from b_R: one product W_R[i, c]·state[c] after the other.
 """
 
 import numpy as np
@@ -25,10 +28,22 @@ def evaluate(network: Network, x: ArrayLike) -> Array:
         >>> evaluate(network, np.zeros((5, 3, 1))).shape
         (5, 3, 1)
     """
-    state = add_positions(network, as_sequences(x, network.tokens, network.width))
+    state = add_positions(network, embed(network, as_sequences(x, network.tokens, network.width)))
     for k, stage in enumerate(network.stages):
         state = apply_stage(stage, state, network.views(k))
-    return state + 0.0
+    return read_out(network, state) + 0.0
+
+
+def embed(network: Network, x: Array) -> Array:
+    """W_E X, or X where the network has no embedding."""
+    return x if network.W_E is None else _fused_times(network.W_E, x, np.zeros(network.stream_width))
+
+
+def read_out(network: Network, state: Array) -> Array:
+    """W_R X + b_R, or X where the network has no embedding."""
+    if network.W_R is None or network.b_R is None:
+        return state
+    return _fused_times(network.W_R, state, network.b_R)
 
 
 def add_positions(network: Network, x: Array) -> Array:

@@ -5,8 +5,8 @@ kind that does one step of the proof, its weights stacked along the first axis: 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
-from typing import ClassVar
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -169,6 +169,7 @@ class FeedForwardStage(_Weights):
 
 Layer = AttentionLayer | FeedForwardLayer
 Stage = AttentionStage | FeedForwardStage
+LayerKind = TypeVar("LayerKind", AttentionLayer, FeedForwardLayer)
 
 
 @dataclass(frozen=True)
@@ -189,6 +190,38 @@ def idle_feed_forward(shape: BlockShape, width: int) -> FeedForwardLayer:
     """Feed-forward that changes nothing: W_2 = 0 and b_2 = 0."""
     hidden = np.zeros((shape.hidden_size, width))
     return FeedForwardLayer(hidden, hidden[:, 0], hidden.T, np.zeros(width))
+
+
+def sizes_in(shape: BlockShape, kind: str) -> dict[str, int]:
+    """The axes of a kind of stage that the network's shape bounds, with these bounds."""
+    if kind == FeedForwardStage.kind:
+        return {"hidden_size": shape.hidden_size}
+    return {"heads": shape.heads, "head_size": shape.head_size}
+
+
+def own_sizes(stage: Stage, shape: BlockShape) -> dict[str, int]:
+    """The sizes in which a stage is smaller than its network's shape; none in most networks."""
+    return {axis: stage.sizes[axis] for axis, most in sizes_in(shape, stage.kind).items() if stage.sizes[axis] != most}
+
+
+def padded_attention(layer: AttentionLayer, shape: BlockShape) -> AttentionLayer:
+    """The layer with zeros up to this shape: a head that is added returns nothing, and a row adds 0 to the scores."""
+    return _padded(layer, sizes_in(shape, AttentionStage.kind))
+
+
+def padded_feed_forward(layer: FeedForwardLayer, shape: BlockShape) -> FeedForwardLayer:
+    """The layer with zeros up to this shape: a unit that is added moves nothing."""
+    return _padded(layer, sizes_in(shape, FeedForwardStage.kind))
+
+
+def _padded(layer: LayerKind, sizes: dict[str, int]) -> LayerKind:
+    if all(layer.sizes[axis] == size for axis, size in sizes.items()):
+        return layer
+    room = {axis: (0, sizes.get(axis, size) - size) for axis, size in layer.sizes.items()}
+    larger: dict[str, Any] = {
+        name: np.pad(getattr(layer, name), [room[axis] for axis in axes]) for name, axes in layer.AXES.items()
+    }
+    return replace(layer, **larger)
 
 
 def layers(stages: tuple[Stage, ...]) -> Iterator[Layer]:

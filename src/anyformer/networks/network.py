@@ -1,4 +1,8 @@
-"""A whole network: stages, and the positions added to the input if it has any."""
+"""A whole network: stages, positions added before them, and an embedding and a read-out around them.
+
+A network without an embedding works on the numbers of a token themselves. With one, W_E writes them into a wider
+*stream*, positions and stages work on the stream, and W_R and b_R read the output from it.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,11 +18,14 @@ from anyformer.networks.layers import (
     Block,
     BlockShape,
     FeedForwardLayer,
-    FeedForwardStage,
     Stage,
     idle_attention,
     idle_feed_forward,
     layers,
+    padded_attention,
+    padded_feed_forward,
+    sizes_in,
+    weights,
 )
 from anyformer.networks.probability_maps import Hardmax
 from anyformer.patterns.neighbours import Neighbours
@@ -28,9 +35,10 @@ from anyformer.rebuilding import Rebuilt
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Network(Rebuilt):
-    """A Transformer on sequences of `tokens` columns of `width` numbers: positions, then the stages in order.
+    """A Transformer on sequences of `tokens` columns of `width` numbers: embedding, positions, stages, read-out.
 
-    With a pattern, attention layer t of the whole network uses the pattern's layer t mod period.
+    No stage is larger than `shape`. With a pattern, attention layer t of the whole network uses the pattern's layer t
+    mod period.
     """
 
     tokens: int
@@ -39,31 +47,69 @@ class Network(Rebuilt):
     stages: tuple[Stage, ...]
     positional_encoding: Array | None = None
     pattern: SparsityPattern | None = None
+    W_E: Array | None = None
+    """The embedding, (stream_width, width); given with W_R and b_R or not at all."""
+    W_R: Array | None = None
+    """The read-out, (width, stream_width)."""
+    b_R: Array | None = None
+    """What the read-out starts from, (width,)."""
 
     def __post_init__(self) -> None:
+        stream = self._embedded() if self.has_embedding else ("width", self.width)
         for stage in self.stages:
-            _check_stage(stage, self.shape, self.width)
+            _check_stage(stage, self.shape, stream[1])
         if self.positional_encoding is not None:
-            encoding = np.array(self.positional_encoding, dtype=np.float64)
-            if encoding.shape != (self.tokens, self.width) or not np.isfinite(encoding).all():
-                raise NetworkError(
-                    f"positional_encoding must be finite and of shape (tokens, width) = "
-                    f"({self.tokens}, {self.width}); got shape {encoding.shape}"
-                )
-            encoding.setflags(write=False)
-            object.__setattr__(self, "positional_encoding", encoding)
+            self._freeze("positional_encoding", ("tokens", self.tokens), stream)
         if self.pattern is not None:
             _check_pattern(self.pattern, self.tokens)
+
+    def _embedded(self) -> tuple[str, int]:
+        """Check and freeze the embedding and the read-out; the name and size of the axis between them."""
+        missing = [name for name in EMBEDDING if getattr(self, name) is None]
+        if missing:
+            raise NetworkError(
+                f"{', '.join(EMBEDDING)} must be given together or not at all; {', '.join(missing)} is missing. "
+                f"Give zeros for a b_R that adds nothing."
+            )
+        stream, width = ("stream_width", len(np.atleast_1d(self.W_E))), ("width", self.width)  # type: ignore[arg-type]
+        self._freeze("W_E", stream, width)
+        self._freeze("W_R", width, stream)
+        self._freeze("b_R", width)
+        return stream
+
+    def _freeze(self, name: str, *axes: tuple[str, int]) -> None:
+        array = np.array(getattr(self, name), dtype=np.float64, order="C")
+        names, sizes = ", ".join(axis for axis, _ in axes), ", ".join(str(size) for _, size in axes)
+        wrong = np.argwhere(~np.isfinite(array))
+        if array.shape != tuple(size for _, size in axes) or len(wrong):
+            found = f" and {array[tuple(wrong[0])]} at index {tuple(wrong[0].tolist())}" if len(wrong) else ""
+            raise NetworkError(
+                f"{name} must be finite and of shape ({names}) = ({sizes}); got shape {array.shape}{found}"
+            )
+        array.setflags(write=False)
+        object.__setattr__(self, name, array)
 
     def __repr__(self) -> str:
         """A line a stage."""
         lines = [f"tokens={self.tokens}, width={self.width}, {self.shape}"]
+        if self.has_embedding:
+            lines.append(f"stream_width={self.stream_width}")
         if self.positional_encoding is not None:
-            lines.append(f"positional_encoding: {self.tokens} × {self.width}")
+            lines.append(f"positional_encoding: {self.tokens} × {self.stream_width}")
         if self.pattern is not None:
             lines.append(f"pattern={self.pattern}")
         lines += map(repr, self.stages)
         return "Network(\n" + "".join(f"  {line}\n" for line in lines) + ")"
+
+    @property
+    def has_embedding(self) -> bool:
+        """Whether the stages work on a stream of their own, between an embedding and a read-out."""
+        return any(getattr(self, name) is not None for name in EMBEDDING)
+
+    @property
+    def stream_width(self) -> int:
+        """Numbers per token between the stages."""
+        return self.width if self.W_E is None else len(self.W_E)
 
     @property
     def is_equivariant(self) -> bool:
@@ -98,35 +144,42 @@ class Network(Rebuilt):
         return sum(len(stage) for stage in self.stages if isinstance(stage, AttentionStage))
 
     @property
+    def hidden_unit_count(self) -> int:
+        """Hidden units of all feed-forward layers together."""
+        feeding = [stage for stage in self.stages if not isinstance(stage, AttentionStage)]
+        return sum(len(stage) * stage.sizes["hidden_size"] for stage in feeding)
+
+    @property
     def parameter_count(self) -> int:
-        """Numbers stored: the weights of every layer, and the positions."""
-        attention = self.attention_layer_count
-        positions = 0 if self.positional_encoding is None else self.positional_encoding.size
-        return (
-            attention * self.shape.attention_parameters(self.width)
-            + (self.layer_count - attention) * self.shape.feed_forward_parameters(self.width)
-            + positions
+        """Numbers stored: the weights of every layer, the positions, the embedding and the read-out."""
+        around = (self.positional_encoding, self.W_E, self.W_R, self.b_R)
+        return sum(array.size for stage in self.stages for array in weights(stage).values()) + sum(
+            array.size for array in around if array is not None
         )
 
     def blocks(self) -> Iterator[Block]:
         """The network as blocks of T^{h,m,r}: each attention layer with the feed-forward layer after it, if there is
         one.
 
-        A layer that stands alone is completed by a partner that changes nothing.
+        A layer that stands alone is completed by a partner that changes nothing, and one that is smaller than the
+        others by zeros.
         """
+        shape, width = self.shape, self.stream_width
         waiting: AttentionLayer | None = None
         for layer in layers(self.stages):
             if isinstance(layer, FeedForwardLayer):
-                yield Block(waiting or idle_attention(self.shape, self.width), layer)
+                yield Block(waiting or idle_attention(shape, width), padded_feed_forward(layer, shape))
                 waiting = None
             else:
                 if waiting is not None:
-                    yield Block(waiting, idle_feed_forward(self.shape, self.width))
-                waiting = layer
+                    yield Block(waiting, idle_feed_forward(shape, width))
+                waiting = padded_attention(layer, shape)
         if waiting is not None:
-            yield Block(waiting, idle_feed_forward(self.shape, self.width))
+            yield Block(waiting, idle_feed_forward(shape, width))
 
 
+# Given together or not at all.
+EMBEDDING = ("W_E", "W_R", "b_R")
 # What a layer may look at: lists of neighbours, head h using list h mod their number; or everything.
 View = tuple[Neighbours, ...] | None
 
@@ -144,15 +197,15 @@ def _check_pattern(pattern: SparsityPattern, tokens: int) -> None:
             )
 
 
-def _check_stage(stage: Stage, shape: BlockShape, width: int) -> None:
-    wanted = {"width": width}
-    if isinstance(stage, FeedForwardStage):
-        wanted |= {"hidden_size": shape.hidden_size}
-    else:
-        wanted |= {"heads": shape.heads, "head_size": shape.head_size}
-    for axis, size in wanted.items():
-        if stage.sizes[axis] != size:
+def _check_stage(stage: Stage, shape: BlockShape, stream_width: int) -> None:
+    if stage.width != stream_width:
+        raise NetworkError(
+            f"stage {stage.name!r} has width {stage.width}, but the network's is {stream_width}; "
+            f"pad it with zeros or give the network that width"
+        )
+    for axis, most in sizes_in(shape, stage.kind).items():
+        if not 1 <= stage.sizes[axis] <= most:
             raise NetworkError(
-                f"stage {stage.name!r} has {axis} {stage.sizes[axis]}, but the network's is {size}; "
-                f"pad it with zeros or give the network that shape"
+                f"stage {stage.name!r} has {axis} {stage.sizes[axis]}, but the network's is {most}, the most that a "
+                f"stage may have (the least is 1); give the network the shape of its largest stage"
             )

@@ -128,7 +128,8 @@ class Entmax:
         high = np.full_like(low, -((1 / keys) ** (self.alpha - 1)))
         for _ in range(64):
             middle = (low + high) / 2
-            too_much = self._powers(z, middle).sum(axis=-1, keepdims=True) >= 1
+            # NumPy's own sum takes another order in another layout, and τ another last bit.
+            too_much = _sum_in_order(self._powers(z, middle))[..., None] >= 1
             low, high = np.where(too_much, middle, low), np.where(too_much, high, middle)
         return _adding_up(self._powers(z, low), z == 0)
 

@@ -86,6 +86,11 @@ class Form:
         """The terms alone."""
         return Form(self.terms)
 
+    @property
+    def constant_value(self) -> Number:
+        """The float64 constant, without its doubt."""
+        return Number(self.constant.value)
+
     def only_node(self) -> "tuple[Node, Number] | None":
         """Its node and coefficient if it is one node times a number, with nothing added."""
         if len(self.terms) != 1 or not self.constant.is_exactly_zero:

@@ -6,7 +6,7 @@ import numpy as np
 
 from anyformer.programs.constants import applied
 from anyformer.programs.forms import Form, Node
-from anyformer.programs.numbers import Number, enclosed
+from anyformer.programs.numbers import ZERO, Number, enclosed
 from anyformer.programs.steps import Apply, Mean, Norm, Product, Step
 
 SQUARE, EXP, RECIPROCAL = Apply("square"), Apply("exp"), Apply("reciprocal")
@@ -25,6 +25,10 @@ class Steps(Protocol):
 
     def absolute(self, form: Form) -> Form:
         """|form|."""
+        ...
+
+    def mean(self, form: Form) -> Form:
+        """The mean over tokens."""
         ...
 
     def attend(self, queries: list[Form], keys: list[Form], value: Form) -> Form:
@@ -84,7 +88,10 @@ def _proportional(builder: Steps, a: Form, b: Form) -> Form | None:
 
 
 def _softmax(builder: Steps, top: Form, bottom: Form) -> Form | None:
-    """exp(u)/mean(exp(u)) = exp(u − log mean exp u): one step less than a reciprocal and a product."""
+    """exp(u)/mean(exp(u)) = exp(u − log mean exp u): one step less than a reciprocal and a product.
+
+    What is the same for all tokens cancels, such as a maximum that was subtracted so that nothing overflows.
+    """
     parts = _reciprocal_of_mean(bottom)
     first = top.only_node()
     if parts is None or first is None or first[0].step != EXP:
@@ -92,8 +99,9 @@ def _softmax(builder: Steps, top: Form, bottom: Form) -> Form | None:
     mean, factor = parts
     if mean.args[0].key() != Form.node(first[0]).key():
         return None
-    centred = first[0].args[0] - builder.apply("log", Form.node(mean))
-    return builder.apply("exp", centred).times(first[1] * factor)
+    exponent = _varying(first[0].args[0])
+    mean_of = builder.mean(builder.apply("exp", exponent))
+    return builder.apply("exp", exponent - builder.apply("log", mean_of)).times(first[1] * factor)
 
 
 def _pooled(builder: Steps, top: Form, bottom: Form) -> Form | None:
@@ -108,8 +116,14 @@ def _pooled(builder: Steps, top: Form, bottom: Form) -> Form | None:
         return None
     for one, value in (inside[0].args, inside[0].args[::-1]):
         if one.key() == mean.args[0].key():
-            return builder.attend([Form.of(1.0)], [weight[0].args[0]], value).times(first[1] * factor)
+            return builder.attend([Form.of(1.0)], [_varying(weight[0].args[0])], value).times(first[1] * factor)
     return None
+
+
+def _varying(form: Form) -> Form:
+    """The form without what is the same for all tokens."""
+    terms = {node: number for node, number in form.terms.items() if not node.is_uniform}
+    return Form(terms, ZERO if form.constant.is_steady else form.constant)
 
 
 def _reciprocal_of_mean(form: Form) -> tuple[Node, Number] | None:

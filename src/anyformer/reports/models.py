@@ -7,8 +7,10 @@ from rich.console import Group, RenderableType
 
 from anyformer.certificates.claims.certificate import Certificate
 from anyformer.model import Model
+from anyformer.networks.layers import own_sizes
 from anyformer.networks.network import Network
 from anyformer.reports.plans import asked
+from anyformer.reports.programs import program_of, stated_program
 from anyformer.reports.stages import stage_row, stage_table
 from anyformer.reports.terminal import count, duration, error_size, facts, heading, number
 
@@ -17,9 +19,11 @@ READ_NOT_PROVED = "read from the file, not re-proved; `anyformer verify` proves 
 
 def build_data(model: Model, output: str | None) -> dict[str, Any]:
     """A fresh model as a JSON object; `output` is where it was written, if it was."""
+    made = model.construction
     return {
         **_network_data(model.network),
         **_claim_data(model.certificate),
+        "instead_of": None if made is None else made.plan.instead_of,
         "output": output,
     }
 
@@ -36,11 +40,18 @@ def build_view(model: Model, seconds: float, by_phase: Mapping[str, float], outp
                 ("measured", _measured(certificate)),
                 ("holds", certificate.kind.value),
                 *_size_facts(model),
+                *_instead_of(model),
                 ("time", _time(seconds, by_phase)),
                 ("written to", place),
             ]
         ),
     )
+
+
+def _instead_of(model: Model) -> list[tuple[str, str]]:
+    """Why the network was not made by the method that comes first."""
+    reason = None if model.construction is None else model.construction.plan.instead_of
+    return [] if reason is None else [("instead of", reason)]
 
 
 def _time(seconds: float, by_phase: Mapping[str, float]) -> str:
@@ -64,7 +75,12 @@ def describe_data(model: Model) -> dict[str, Any]:
         for stage in network.stages
     ]
     claim = {**_claim_data(model.certificate), "weights_digest": model.certificate.weights_digest}
-    return {**_network_data(network), "stages": stages, "certificate": {"status": READ_NOT_PROVED, **claim}}
+    return {
+        **_network_data(network),
+        "stages": stages,
+        **({} if model.certificate.grid is not None else {"program": stated_program(model.certificate)}),
+        "certificate": {"status": READ_NOT_PROVED, **claim},
+    }
 
 
 def describe_view(model: Model) -> RenderableType:
@@ -74,6 +90,7 @@ def describe_view(model: Model) -> RenderableType:
         _title(model),
         facts(_size_facts(model)),
         stage_table([stage_row(one.name, one.role, one.kind, len(one)) for one in model.network.stages]),
+        *program_of(certificate),
         heading("Certificate"),
         facts(
             [
@@ -97,7 +114,15 @@ def _network_data(network: Network) -> dict[str, Any]:
         "layers": network.layer_count,
         "attention_layers": network.attention_layer_count,
         "parameters": network.parameter_count,
+        **_stream_data(network),
     }
+
+
+def _stream_data(network: Network) -> dict[str, Any]:
+    """What only networks with an embedding have."""
+    if not network.has_embedding:
+        return {}
+    return {"stream_width": network.stream_width, "hidden_units": network.hidden_unit_count}
 
 
 def _claim_data(certificate: Certificate) -> dict[str, Any]:
@@ -110,7 +135,7 @@ def _claim_data(certificate: Certificate) -> dict[str, Any]:
         "measured_error": measured.error,
         "measured_interval": [measured.low, measured.high],
         "kind": certificate.kind.value,
-        "cells_per_axis": list(certificate.grid.cells_per_axis),
+        "cells_per_axis": None if certificate.grid is None else list(certificate.grid.cells_per_axis),
         "method": certificate.construction.get("method"),
         "id_bits": certificate.construction.get("id_bits"),
     }
@@ -137,16 +162,38 @@ def _measured(certificate: Certificate) -> str:
 
 def _size_facts(model: Model) -> list[tuple[str, str]]:
     network, made = model.network, model.certificate.construction
-    shape = network.shape
     return [
         ("method", str(made.get("method", "not stated"))),
-        ("block", f"{shape.heads} heads of size {shape.head_size}, {shape.hidden_size} hidden units"),
+        ("block", _block(network)),
+        *_stream_facts(network),
         ("layers", f"{count(network.layer_count)}, of which {count(network.attention_layer_count)} attention"),
         *_sparse_facts(model),
         ("parameters", count(network.parameter_count)),
-        ("cells per axis", " × ".join(map(count, model.certificate.grid.cells_per_axis))),
-        ("context ids", f"of {made.get('id_bits', 'an unknown number of')} bits"),
+        *_table_facts(model.certificate),
     ]
+
+
+def _table_facts(certificate: Certificate) -> list[tuple[str, str]]:
+    if certificate.grid is None:
+        return []
+    return [
+        ("cells per axis", " × ".join(map(count, certificate.grid.cells_per_axis))),
+        ("context ids", f"of {certificate.construction.get('id_bits', 'an unknown number of')} bits"),
+    ]
+
+
+def _block(network: Network) -> str:
+    """The shape of every block, or of the largest."""
+    shape = network.shape
+    sizes = f"{shape.heads} heads of size {shape.head_size}, {shape.hidden_size} hidden units"
+    return f"at most {sizes}" if any(own_sizes(stage, shape) for stage in network.stages) else sizes
+
+
+def _stream_facts(network: Network) -> list[tuple[str, str]]:
+    if not network.has_embedding:
+        return []
+    units = f"{count(network.hidden_unit_count)} hidden units in all"
+    return [("stream", f"{count(network.stream_width)} numbers a token, {units}")]
 
 
 def _sparse_facts(model: Model) -> list[tuple[str, str]]:

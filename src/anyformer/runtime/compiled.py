@@ -2,11 +2,14 @@
 
 import numpy as np
 
-from anyformer.arrays import Array
+from anyformer.arrays import Array, Booleans
 from anyformer.networks.layers import FeedForwardStage
 from anyformer.networks.runs import LayerRun, runs
+from anyformer.runtime import wide_kernels
 from anyformer.runtime.kernels import Kernels, kernels, registers_for
+from anyformer.runtime.sparse_rows import LinearMap
 from anyformer.runtime.state import Step
+from anyformer.runtime.wide import WideLayer, feed_wide, is_wide
 
 # A step of the search costs about as much as this many layers of the vectorised walk (both measured).
 SEARCH_PRICE = 96
@@ -23,6 +26,8 @@ def multiple_of_tokens(width: int) -> int:
 
 def feed_all(stage: FeedForwardStage) -> Step:
     """Every layer for every token."""
+    if is_wide(stage):
+        return feed_wide(stage, _through_layer)
     kernel, weights = kernels(stage.width, stage.sizes["hidden_size"]), packed(stage)
 
     def step(state: Array, tokens: int) -> None:
@@ -33,6 +38,8 @@ def feed_all(stage: FeedForwardStage) -> Step:
 
 def feed_awake(stage: FeedForwardStage) -> Step:
     """Every token through the layers that may be awake for it; where most are, through all of them."""
+    if is_wide(stage):
+        return feed_wide(stage, _through_layer)
     kernel, weights = kernels(stage.width, stage.sizes["hidden_size"]), packed(stage)
     its_runs = runs(stage)
 
@@ -41,6 +48,16 @@ def feed_awake(stage: FeedForwardStage) -> Step:
             _through(kernel, weights, run, state)
 
     return step
+
+
+def times(linear: LinearMap, x: Array) -> Array:
+    """W x + b for finite tokens x of shape (columns of W, tokens)."""
+    return np.asarray(wide_kernels.times(*linear.rows, linear.b, np.ascontiguousarray(x)))
+
+
+def _through_layer(layer: WideLayer, state: Array) -> Booleans:
+    hidden, move = layer.hidden, layer.move
+    return np.asarray(wide_kernels.through_layer(state, layer.limit, *hidden.rows, hidden.b, *move.rows, move.b))
 
 
 def _through(kernel: Kernels, weights: Array, run: LayerRun, state: Array) -> None:

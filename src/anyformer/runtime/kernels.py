@@ -57,7 +57,7 @@ def registers_for(width: int) -> Registers:
     return Registers(4, {1: 4, 2: 3}.get(width, 2))
 
 
-def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile, keeping the result on disk beside the source or in the user's cache, if either can be written."""
     try:
         return njit(nogil=True, cache=True)(function)
@@ -86,7 +86,7 @@ def _all_layers(width: int, hidden_size: int, lanes: int, vectors: int) -> Calla
                     vectors,
                 )
 
-    return _compiled(through_all)
+    return compiled(through_all)
 
 
 @intrinsic(prefer_literal=True)
@@ -280,4 +280,4 @@ def _awake_layers(width: int, hidden_size: int) -> Callable[..., int]:
                 state[i, token] = x[i]
         return steps
 
-    return _compiled(through_awake)
+    return compiled(through_awake)

@@ -2,11 +2,16 @@
 
 import numpy as np
 
-from anyformer.arrays import Array, Integers
+from anyformer.arrays import Array, Booleans, Integers
 from anyformer.networks.fused import fused
 from anyformer.networks.layers import FeedForwardStage
 from anyformer.networks.runs import LayerRun, runs
+from anyformer.runtime.sparse_rows import LinearMap
 from anyformer.runtime.state import Step
+from anyformer.runtime.wide import WideLayer, feed_wide, is_wide
+
+# A fused sum takes dozens of passes over its factors: so many numbers at once stay in the cache.
+NUMBERS_AT_ONCE = 1 << 15
 
 
 def multiple_of_tokens(width: int) -> int:
@@ -16,6 +21,8 @@ def multiple_of_tokens(width: int) -> int:
 
 def feed_all(stage: FeedForwardStage) -> Step:
     """Every layer for every token."""
+    if is_wide(stage):
+        return feed_wide(stage, _through_layer)
 
     def step(state: Array, tokens: int) -> None:
         for layer in range(len(stage)):
@@ -26,6 +33,8 @@ def feed_all(stage: FeedForwardStage) -> Step:
 
 def feed_awake(stage: FeedForwardStage) -> Step:
     """Every token through the layers that may be awake for it."""
+    if is_wide(stage):
+        return feed_wide(stage, _through_layer)
     its_runs = runs(stage)
 
     def step(state: Array, tokens: int) -> None:
@@ -33,6 +42,31 @@ def feed_awake(stage: FeedForwardStage) -> Step:
             _walk(stage, run, state)
 
     return step
+
+
+def times(linear: LinearMap, x: Array) -> Array:
+    """W x + b for finite tokens x of shape (columns of W, tokens): the first weight of every row, then the second …"""
+    starts, columns, weights = linear.rows
+    total = np.repeat(linear.b[:, None], x.shape[1], axis=1)
+    counts = np.diff(starts)
+    for turn in range(int(counts.max(initial=0))):
+        rows = np.flatnonzero(counts > turn)
+        # Rows with a power of two as their weight come first: multiplying by it is exact, and `fused` is quick.
+        rows = rows[np.argsort(np.abs(np.frexp(weights[starts[rows] + turn])[0]), kind="stable")]
+        at_once = max(1, NUMBERS_AT_ONCE // max(1, x.shape[1]))
+        for some in np.split(rows, range(at_once, len(rows), at_once)):
+            places = starts[some] + turn
+            total[some] = fused(weights[places, None], x[columns[places]], total[some])
+    return total
+
+
+def _through_layer(layer: WideLayer, state: Array) -> Booleans:
+    with np.errstate(all="ignore"):
+        left = np.asarray(~(np.abs(state).sum(axis=0) <= layer.limit))
+        x = np.where(left, 0.0, state) if left.any() else state
+        moves = times(layer.move, np.maximum(times(layer.hidden, x), 0.0))
+        state += np.where(left, 0.0, moves)
+    return left
 
 
 def _walk(stage: FeedForwardStage, run: LayerRun, state: Array) -> None:

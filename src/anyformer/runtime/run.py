@@ -6,6 +6,7 @@ only change the time it takes.
 
 import enum
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +23,8 @@ from anyformer.networks.layers import AttentionStage
 from anyformer.networks.network import Network
 from anyformer.networks.runs import Layers
 from anyformer.runtime.attention import attend
+from anyformer.runtime.fixed_channels import fixed_channels
+from anyformer.runtime.sparse_rows import LinearMap
 from anyformer.runtime.state import Step, empty_state
 
 # The most tokens in a block: they fit into the cache and are enough to keep the vector units busy.
@@ -119,6 +122,10 @@ class _Prepared:
 
     steps: list[Step]
     multiple: int
+    times: Callable[[LinearMap, Array], Array]
+    """The engine's W x + b, for finite x."""
+    embedding: LinearMap | None
+    read_out: LinearMap | None
 
 
 # What an engine makes of the weights (packed arrays, search trees) is kept as long as the network lives.
@@ -134,23 +141,45 @@ def _prepare(network: Network, layers: Layers, engine: Engine) -> _Prepared:
         by = import_module(f"anyformer.runtime.{_MODULES[engine]}")
         feed = by.feed_all if layers is Layers.ALL else by.feed_awake
         steps = [
-            attend(stage, network.views(k)) if isinstance(stage, AttentionStage) else feed(stage)
-            for k, stage in enumerate(network.stages)
+            attend(stage, network.views(k), fixed) if isinstance(stage, AttentionStage) else feed(stage)
+            for k, (stage, fixed) in enumerate(zip(network.stages, fixed_channels(network), strict=True))
         ]
-        known[layers, engine] = _Prepared(steps, by.multiple_of_tokens(network.width))
+        multiple = by.multiple_of_tokens(network.stream_width)
+        known[layers, engine] = _Prepared(steps, multiple, by.times, *_around(network))
     return known[layers, engine]
+
+
+def _around(network: Network) -> tuple[LinearMap | None, LinearMap | None]:
+    """The embedding, which starts from 0, and the read-out."""
+    if network.W_E is None or network.W_R is None or network.b_R is None:
+        return None, None
+    return LinearMap.of(network.W_E, np.zeros(network.stream_width)), LinearMap.of(network.W_R, network.b_R)
 
 
 _MODULES = {Engine.COMPILED: "compiled", Engine.NUMPY: "plain"}
 
 
 def _run_block(network: Network, prepared: _Prepared, sequences: Array) -> Array:
-    if network.positional_encoding is not None:
-        sequences = sequences + network.positional_encoding
     count = sequences.shape[0] * sequences.shape[1]
-    state = empty_state(network.width, count, prepared.multiple)
-    state[:, :count] = sequences.reshape(count, network.width).T
+    x = sequences.reshape(count, network.width).T
+    state = empty_state(network.stream_width, count, prepared.multiple)
+    state[:, :count] = x if prepared.embedding is None else prepared.times(prepared.embedding, x)
+    if network.positional_encoding is not None:
+        by_sequence = state[:, :count].reshape(network.stream_width, *sequences.shape[:2])
+        state[:, :count] = (by_sequence + network.positional_encoding.T[:, None, :]).reshape(-1, count)
     for step in prepared.steps:
         step(state, network.tokens)
+    output = state[:, :count] if prepared.read_out is None else _read(prepared, state[:, :count])
     # + 0.0 drops the sign of zeros, which skipping would show.
-    return state[:, :count].T.reshape(sequences.shape) + 0.0
+    return output.T.reshape(sequences.shape) + 0.0
+
+
+def _read(prepared: _Prepared, state: Array) -> Array:
+    """The output of a network with a read-out; tokens that have overflowed are read with every product."""
+    assert prepared.read_out is not None
+    with np.errstate(all="ignore"):
+        has_overflowed = ~np.isfinite(state).all(axis=0)
+        output = prepared.times(prepared.read_out, np.where(has_overflowed, 0.0, state))
+        if has_overflowed.any():
+            output[:, has_overflowed] = prepared.read_out.all_products(state[:, has_overflowed])
+    return output

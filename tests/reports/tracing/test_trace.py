@@ -165,6 +165,13 @@ def test_hard_networks_are_refused(small_models):
         trace(built.construction.hard_network, built.certificate, [[0.1], [0.9]])
 
 
+def test_networks_with_an_embedding_are_refused(small_models):
+    built = small_models[0]
+    network = replace(built.network, W_E=np.eye(1), W_R=np.eye(1), b_R=np.zeros(1))
+    with pytest.raises(NetworkError, match=r"only networks without an embedding are traced; .* a stream of width 1"):
+        trace(network, built.certificate, [[0.1], [0.9]])
+
+
 @pytest.mark.parametrize("x", [[[0.1]], [[0.1, 0.2], [0.3, 0.4]], [0.1, 0.2]])
 def test_wrong_shapes_are_refused(small_models, x):
     with pytest.raises(NetworkError, match=r"must have shape \(batch, tokens, width\)"):

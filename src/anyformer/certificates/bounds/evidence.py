@@ -1,4 +1,4 @@
-"""What a bound on the target relies on: its own formula run on intervals, or a modulus that the user declared."""
+"""What a bound on the target relies on: its own formula, run on intervals or traced, or a modulus it declares."""
 
 import enum
 
@@ -19,6 +19,7 @@ class Evidence(enum.Enum):
 
     UNCONDITIONAL = "unconditional"
     MODULUS = "given the declared modulus"
+    PROGRAM = "unconditional, step by step"
 
 
 def evidence_for(target: Target) -> Evidence:

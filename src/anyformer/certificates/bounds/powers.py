@@ -22,9 +22,9 @@ SMALLEST_ORDINARY = 2.0**-1002
 LEAST_TOLERANCE, MOST_TOLERANCE = 2.0**-500, 2.0**500
 
 
-def check_exponent(p: float) -> None:
-    """Raise unless 1 <= p <= MOST_P."""
-    if not 1 <= p <= MOST_P:
+def check_exponent(p: float, *, takes_infinity: bool = False) -> None:
+    """Raise unless 1 <= p <= MOST_P, or p is infinite where that is taken."""
+    if not 1 <= p <= MOST_P and not (takes_infinity and p == math.inf):
         raise CertificateError(f"p must be at least 1 and at most {MOST_P:g}; got {p!r}. Choose another norm.")
 
 

@@ -13,6 +13,7 @@ from anyformer.certificates.bounds.cells import Grid
 from anyformer.certificates.bounds.evidence import Evidence
 from anyformer.certificates.claims.declaration import Declaration
 from anyformer.certificates.claims.measured import MeasuredError
+from anyformer.certificates.programs.hints import Hint, hint_from_json
 from anyformer.errors import CertificateError
 from anyformer.notebooks import as_table
 from anyformer.strict_json import float_from_hex, to_hex
@@ -37,7 +38,13 @@ FIELDS = (
     "weights_digest",
     "construction",
     "assumptions",
-    "grid",
+)
+# What the proof starts from: cells for a table, hints for a program.
+GRID, HINTS = "grid", "hints"
+STEPS_SCOPE = (
+    "The bound holds for every input of the domain, for the network in real arithmetic and for its float64 evaluation "
+    "with the sums of layers in any order, if attention rounds weighted values before it adds them and softmax's exp "
+    "is within 8 ulps, 1 at 0 and 0 below −746."
 )
 ASSUMPTIONS = {
     Evidence.UNCONDITIONAL: (
@@ -49,6 +56,11 @@ ASSUMPTIONS = {
         "The target obeys its declared modulus of continuity and symmetry; both are tested on samples, not proved.",
         "The target's own float64 evaluation is off by at most evaluation_error times 1 + |f|.",
         SCOPE,
+    ),
+    Evidence.PROGRAM: (
+        "The target is the real function that its NumPy formula states; the formula was traced into steps, which were "
+        "compared with its values on samples.",
+        STEPS_SCOPE,
     ),
 }
 
@@ -63,11 +75,14 @@ class Certificate:
     tolerance: float
     certified_error: float
     terms: Mapping[str, float]
-    grid: Grid
     weights_digest: str
     measured: MeasuredError
     construction: Mapping[str, Any]
     """How it was built, for readers. The checker takes only `tightness` from here, and a wrong one cannot fool it."""
+    grid: Grid | None = None
+    """The cells of a table; None for a compiled program."""
+    hints: tuple[Hint, ...] = ()
+    """Which channel should be which step of a compiled program. The checker trusts none of them."""
 
     def __repr__(self) -> str:
         return (
@@ -118,11 +133,14 @@ class Certificate:
             "weights_digest": self.weights_digest,
             "construction": dict(self.construction),
             "assumptions": list(ASSUMPTIONS[self.kind]),
-            "grid": [
-                {"low": to_hex(low.tolist()), "high": to_hex(high.tolist())}
-                for low, high in zip(self.grid.lows, self.grid.highs, strict=True)
-            ],
+            **self._start(),
         }
+
+    def _start(self) -> dict[str, Any]:
+        if self.grid is None:
+            return {HINTS: [hint.to_json() for hint in self.hints]}
+        ends = zip(self.grid.lows, self.grid.highs, strict=True)
+        return {GRID: [{"low": to_hex(low.tolist()), "high": to_hex(high.tolist())} for low, high in ends]}
 
 
 def certificate_from_json(text: str) -> Certificate:
@@ -134,17 +152,20 @@ def certificate_from_json(text: str) -> Certificate:
     reader = _Reader(data)
     if reader.text("format") != FORMAT:
         raise CertificateError(f"the certificate's format must be {FORMAT!r}; got {reader.text('format')!r}")
-    reader.check_names(FIELDS)
+    kind = _kind(reader.text("kind"))
+    start = HINTS if kind is Evidence.PROGRAM else GRID
+    reader.check_names((*FIELDS, start))
     terms, measured = reader.inner("terms"), reader.inner("measured")
     measured.check_names(("error", "low", "high", "samples"))
     read = Certificate(
-        kind=_kind(reader.text("kind")),
+        kind=kind,
         target=Declaration.from_json(reader.field("target", dict)),
-        p=reader.number("p"),
+        p=reader.exponent("p"),
         tolerance=reader.number("tolerance"),
         certified_error=reader.number("certified_error"),
         terms={name: terms.number(name) for name in terms.data},
-        grid=_grid(reader.field("grid", list)),
+        grid=_grid(reader.field(GRID, list)) if start == GRID else None,
+        hints=_hints(reader.field(HINTS, list)) if start == HINTS else (),
         weights_digest=reader.text("weights_digest"),
         measured=MeasuredError(
             measured.number("error"), measured.number("low"), measured.number("high"), measured.field("samples", int)
@@ -181,6 +202,10 @@ def _grid(rows: list[Any]) -> Grid:
     return Grid(tuple(low for low, _ in ends), tuple(high for _, high in ends))
 
 
+def _hints(entries: list[Any]) -> tuple[Hint, ...]:
+    return tuple(hint_from_json(entry, f"the certificate's hints[{index}]") for index, entry in enumerate(entries))
+
+
 class _Reader:
     """Typed access to a JSON object that names the field at fault."""
 
@@ -213,6 +238,10 @@ class _Reader:
 
     def number(self, name: str) -> float:
         return self.parse(self.field(name, str), name)
+
+    def exponent(self, name: str) -> float:
+        """A finite number, or infinity for the sup norm."""
+        return math.inf if self.data.get(name) == to_hex(math.inf) else self.number(name)
 
     def parse(self, value: object, name: str) -> float:
         try:

@@ -34,7 +34,8 @@ def _about_target(certificate: Certificate, used: Declaration) -> str | None:
     stated = certificate.target
     names = ["domain", "symmetry"]
     names += ["name", "is_ready_made", "parameters"] if stated.is_ready_made else []
-    names += ["modulus", "evaluation_error"] if certificate.kind is Evidence.MODULUS or stated.is_ready_made else []
+    if certificate.kind is not Evidence.PROGRAM and (certificate.kind is Evidence.MODULUS or stated.is_ready_made):
+        names += ["modulus", "evaluation_error"]
     for name in names:
         if getattr(stated, name) != getattr(used, name):
             return f"the certificate states another {name.replace('_', ' ')} than the target has"

@@ -26,6 +26,7 @@ import numpy as np
 
 from anyformer.arrays import Array
 from anyformer.certificates.propagation.enclosures import Enclosure
+from anyformer.errors import CertificateError
 from anyformer.errors import NotShown as NotShown
 from anyformer.networks.layers import AttentionLayer, AttentionStage, FeedForwardStage, Stage, weights
 from anyformer.networks.magnitudes import tame
@@ -53,9 +54,19 @@ def largest(x: Enclosure) -> float:
         return float((np.maximum(np.abs(x.low), np.abs(x.high)) + x.slack).max(initial=0.0))
 
 
+def check_no_embedding(network: Network) -> None:
+    """Raise unless the stages work on the tokens' own numbers: nothing here encloses an embedding or a read-out."""
+    if network.has_embedding:
+        raise CertificateError(
+            f"cells are proved for networks without an embedding; this one embeds tokens of width {network.width} into "
+            f"a stream of width {network.stream_width}. Prove it in another way, or certify a network without one."
+        )
+
+
 def check_weights(network: Network) -> None:
-    """Raise unless every number of the network is tame."""
+    """Raise unless every number of the network is tame, and it has no embedding."""
     if network not in _TAME:
+        check_no_embedding(network)
         _check_weights(network)
         _TAME.add(network)
 

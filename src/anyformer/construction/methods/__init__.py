@@ -5,13 +5,17 @@ from types import MappingProxyType
 from typing import Final
 
 from anyformer.construction.methods.averaging import Averaging
+from anyformer.construction.methods.compile import Compile
 from anyformer.construction.methods.selective_shift import SelectiveShift
 from anyformer.construction.methods.sparse_averaging import SparseAveraging
 from anyformer.construction.methods.sparse_selective_shift import SparseSelectiveShift
 from anyformer.construction.plans.plan import Method
 
 METHODS: Final[Mapping[str, Method]] = MappingProxyType(
-    {method.name: method for method in (Averaging(), SelectiveShift(), SparseAveraging(), SparseSelectiveShift())}
+    {
+        method.name: method
+        for method in (Compile(), Averaging(), SelectiveShift(), SparseAveraging(), SparseSelectiveShift())
+    }
 )
 
-__all__ = ["METHODS", "Averaging", "Method", "SelectiveShift", "SparseAveraging", "SparseSelectiveShift"]
+__all__ = ["METHODS", "Averaging", "Compile", "Method", "SelectiveShift", "SparseAveraging", "SparseSelectiveShift"]

@@ -11,8 +11,9 @@ from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.grids.sequences import id_count
 from anyformer.construction.methods.table_method import TableMethod
 from anyformer.construction.plans.layout import MERGE_SHARE, ROUNDING_SHARE, lay_out, most_layers, widest_group
-from anyformer.construction.plans.plan import ErrorSplit, Plan, PlannedStage
+from anyformer.construction.plans.plan import PlannedStage
 from anyformer.construction.plans.shortage import shortage_of, shortage_of_ramp, shortage_to_visit
+from anyformer.construction.plans.table_plan import ErrorSplit, TablePlan
 from anyformer.construction.plans.table_sizes import TableSizes
 from anyformer.construction.refusal import Resource, Shortage, rounded_up
 from anyformer.construction.request import Request
@@ -39,7 +40,7 @@ class GrownTable(TableMethod):
         """The grid with so many cells along each coordinate."""
         return Lattice.with_counts(request.target, counts)
 
-    def plan(self, request: Request) -> Plan:
+    def plan(self, request: Request) -> TablePlan:
         """The coarsest grid that meets the tolerance, or a refusal."""
         self.check_length(request)
         counts, short = self._grown(request)
@@ -82,11 +83,11 @@ class GrownTable(TableMethod):
         except NoCodes:
             return False
 
-    def finer(self, plan: Plan) -> Plan:
+    def finer(self, plan: TablePlan) -> TablePlan:
         """About a tenth more cells along every coordinate."""
         return self._checked(plan.request, finer_counts(plan.lattice.counts))
 
-    def plan_with(self, request: Request, counts: Counts) -> Plan:
+    def plan_with(self, request: Request, counts: Counts) -> TablePlan:
         """The network on a grid of the given counts, whether it fits or not."""
         lattice = self.lattice(request, counts)
         sizes = self.sizes(request, lattice)
@@ -95,7 +96,7 @@ class GrownTable(TableMethod):
         quantum = sizes.quantum(layout.widest)
         grain = sizes.quantum(widest_group(request, sizes, self.merges))
         merged = MERGE_SHARE * request.tolerance if layout.layers * slots < id_count(lattice) else 0.0
-        return Plan(
+        return TablePlan(
             request=request,
             method=self,
             lattice=lattice,
@@ -109,7 +110,7 @@ class GrownTable(TableMethod):
             values=layout,
         )
 
-    def values(self, plan: Plan, sizes: TableSizes) -> list[Draft]:
+    def values(self, plan: TablePlan, sizes: TableSizes) -> list[Draft]:
         """One layer a group of runs."""
         assert plan.values is not None
         return [value_stage(plan.values, plan.request.hidden_size // 2, plan.lattice.cell_width, sizes.lift)]
@@ -138,7 +139,7 @@ class GrownTable(TableMethod):
             return Shortage(Resource.LAYERS, layers, request.max_layers)
         return shortage_of_ramp(lattice, budget.ramp_width(request, lattice, sizes.bound))
 
-    def _checked(self, request: Request, counts: Counts) -> Plan:
+    def _checked(self, request: Request, counts: Counts) -> TablePlan:
         """Bits are counted before anything is listed: ids that are too long could not even be computed."""
         try:
             bits = self.context(request, self.lattice(request, counts)).largest_id.bit_length()

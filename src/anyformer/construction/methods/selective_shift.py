@@ -14,8 +14,9 @@ from anyformer.construction.grids import budget
 from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.grids.tables import centre_values
 from anyformer.construction.methods.table_method import TableMethod
-from anyformer.construction.plans.plan import ErrorSplit, Plan, PlannedStage
+from anyformer.construction.plans.plan import PlannedStage
 from anyformer.construction.plans.shortage import shortage_of
+from anyformer.construction.plans.table_plan import ErrorSplit, TablePlan
 from anyformer.construction.plans.table_sizes import TableSizes
 from anyformer.construction.refusal import Resource, Shortage, rounded_up
 from anyformer.construction.request import Request
@@ -39,7 +40,7 @@ class SelectiveShift(TableMethod):
         """How columns become ids on this grid."""
         return SelectiveShifts(lattice)
 
-    def plan(self, request: Request) -> Plan:
+    def plan(self, request: Request) -> TablePlan:
         """The coarsest dyadic grid that meets the tolerance, or a refusal."""
         self.check_length(request)
         *_, (lattice, plan, short) = self._tried(request)
@@ -47,7 +48,7 @@ class SelectiveShift(TableMethod):
             raise self.refusal(request, short or _bits(lattice), lattice.counts)
         return plan
 
-    def finer(self, plan: Plan) -> Plan:
+    def finer(self, plan: TablePlan) -> TablePlan:
         """Half the cell width."""
         half = self.plan_at(plan.request, plan.lattice.cell_width / 2)
         if short := shortage_of(half):
@@ -65,7 +66,7 @@ class SelectiveShift(TableMethod):
             if plan is not None and short is None:
                 yield rounded_up(_reachable(plan))
 
-    def _tried(self, request: Request) -> Iterator[tuple[Lattice, Plan | None, Shortage | None]]:
+    def _tried(self, request: Request) -> Iterator[tuple[Lattice, TablePlan | None, Shortage | None]]:
         """Grids from the coarsest on with what they lack, until one meets the tolerance or none within reach will.
 
         There is no plan where ids are too large even for a float.
@@ -86,12 +87,12 @@ class SelectiveShift(TableMethod):
             if plan.error.total <= request.tolerance:
                 return
 
-    def plan_at(self, request: Request, cell_width: float) -> Plan:
+    def plan_at(self, request: Request, cell_width: float) -> TablePlan:
         """The network with cells of the given width: sizes by stage and the error it will have."""
         lattice = Lattice.dyadic(request.target, cell_width)
         sizes = self.sizes(request, lattice)
         quantum = sizes.quantum(0)
-        return Plan(
+        return TablePlan(
             request=request,
             method=self,
             lattice=lattice,
@@ -104,7 +105,7 @@ class SelectiveShift(TableMethod):
             error=_error(request, lattice, quantum),
         )
 
-    def values(self, plan: Plan, sizes: TableSizes) -> list[Draft]:
+    def values(self, plan: TablePlan, sizes: TableSizes) -> list[Draft]:
         """One layer an id; none if there are fewer columns than tokens: then all tokens are strays."""
         lattice = plan.lattice
         codes = lattice.sequence_codes()
@@ -114,7 +115,7 @@ class SelectiveShift(TableMethod):
         outputs = self.table(plan, codes).reshape(-1, lattice.width)
         return [value_map(lattice, cells, sizes.context.ids(codes).ravel(), outputs, sizes.lift)]
 
-    def table(self, plan: Plan, codes: Integers) -> Array:
+    def table(self, plan: TablePlan, codes: Integers) -> Array:
         """f̄: the value of the target at each cell's centre, rounded to the bits that the ids leave."""
         grain = self.sizes(plan.request, plan.lattice).quanta(0)
         return round_outputs(centre_values(plan.target, plan.lattice, codes), grain)
@@ -132,13 +133,13 @@ def _bits(lattice: Lattice) -> Shortage:
     return Shortage(Resource.ID_BITS, SelectiveShifts(lattice).largest_id.bit_length(), FLOAT_BITS)
 
 
-def _would_do(plan: Plan) -> bool:
+def _would_do(plan: TablePlan) -> bool:
     """Whether the grid is fine enough, apart from the bits of float64."""
     error, p = plan.error, plan.request.p
     return bool(error.variation**p + error.coincidence**p + error.ramps**p <= plan.request.tolerance**p)
 
 
-def _reachable(plan: Plan) -> float:
+def _reachable(plan: TablePlan) -> float:
     """A tolerance that a plan meets: its error, without the share that the ramps take of the requested tolerance."""
     error, p = plan.error, plan.request.p
     cells = max(error.total**p - error.ramps**p, 0.0)

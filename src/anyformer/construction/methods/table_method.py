@@ -1,14 +1,18 @@
 """Methods that work with a table: quantise, give every token of every sequence an id, then a value to every id."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterator
 
+from anyformer.certificates.bounds.powers import MOST_P
 from anyformer.construction.contexts.context_map import ContextMap
 from anyformer.construction.dyadic import power_of_two_above
 from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.plans.fitting import fit_for
-from anyformer.construction.plans.plan import Method, Plan
+from anyformer.construction.plans.plan import Construction, Method
 from anyformer.construction.plans.shortage import shortage_to_visit
+from anyformer.construction.plans.table_network import table_networks
+from anyformer.construction.plans.table_plan import TablePlan
 from anyformer.construction.plans.table_sizes import TableSizes
 from anyformer.construction.refusal import Refusal, Shortage
 from anyformer.construction.request import Request
@@ -24,7 +28,7 @@ class TableMethod(Method):
         """How columns become ids on this grid."""
 
     @abstractmethod
-    def values(self, plan: Plan, sizes: TableSizes) -> list[Draft]:
+    def values(self, plan: TablePlan, sizes: TableSizes) -> list[Draft]:
         """The stages that give values to ids."""
 
     @abstractmethod
@@ -39,7 +43,11 @@ class TableMethod(Method):
         """Whether a plan is known to fit before it is made."""
         return _too_long(request) is None and self.has_room(request)
 
-    def stages(self, plan: Plan) -> list[Draft]:
+    def build(self, plan: TablePlan) -> Construction:
+        """Both networks of a plan."""
+        return table_networks(plan, self.stages(plan))
+
+    def stages(self, plan: TablePlan) -> list[Draft]:
         """Quantise, make ids, give values, tidy up."""
         sizes = self.sizes(plan.request, plan.lattice)
         return [
@@ -55,7 +63,14 @@ class TableMethod(Method):
         return TableSizes(lattice, self.context(request, lattice), bound)
 
     def check_length(self, request: Request) -> None:
-        """Refuse, before anything is sampled, sequences so long that two cells a token are too many to visit."""
+        """Refuse, before anything is sampled, what no table can do: the sup norm, and sequences so long that two cells
+        a token are too many to visit."""
+        if request.p == math.inf:
+            raise PlanError(
+                f"{self.name} needs a finite p, at most {MOST_P:g}; got inf. Between its cells a table's network runs "
+                f"through thin ramps from one value to the next, where its largest error is as large as the step. "
+                f"Compile the function instead (--method compile), or ask for an L^p norm (--p 2)."
+            )
         if short := _too_long(request):
             fit = fit_for(self, request, iter(()))
             raise Refusal(self.name, short, fit, request, _coarsest(request).counts).error()

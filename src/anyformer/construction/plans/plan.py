@@ -1,41 +1,39 @@
-"""A plan has all sizes of a network before it is built; a method makes plans, finer plans, and stages from a plan."""
+"""A plan has all sizes of a network before it is proved; a method makes plans, finer plans, and networks from plans."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from anyformer.certificates.bounds.effort import Cost, cost_of_proof
-from anyformer.construction.grids.lattice import Lattice
-from anyformer.construction.plans.expected_time import cutting_seconds
+from anyformer.certificates.bounds.cells import Grid
+from anyformer.certificates.programs.hints import Hint
 from anyformer.construction.request import Request
 from anyformer.construction.stages.draft import Draft
-from anyformer.construction.stages.value_runs import Runs
 from anyformer.networks.layers import BlockShape
+from anyformer.networks.network import Network
 from anyformer.networks.roles import Role
 from anyformer.notebooks import as_table
 from anyformer.targets.target import Target
 
 
 class Method(ABC):
-    """A way to build a network. Methods are values: `Averaging()`, `SelectiveShift()`, or your own."""
+    """A way to build a network. Methods are values: `Compile()`, `Averaging()`, or your own."""
 
     name: ClassVar[str]
     """The name on the command line."""
-    is_sparse: ClassVar[bool] = False
-    """Whether it takes a sparsity pattern."""
+    is_sparse: ClassVar[bool | None] = False
+    """Whether it takes a sparsity pattern; None if it builds with one and without."""
 
     @abstractmethod
     def plan(self, request: Request) -> "Plan":
         """The smallest network that meets the request, or a refusal (PlanError)."""
 
     @abstractmethod
-    def finer(self, plan: "Plan") -> "Plan":
+    def finer(self, plan: Any) -> "Plan":
         """A plan with a smaller error, for a proof that just missed the tolerance; or a refusal."""
 
     @abstractmethod
-    def stages(self, plan: "Plan") -> list[Draft]:
-        """The network as hard stages in order."""
+    def build(self, plan: Any) -> "Construction":
+        """Carry out a plan that it made."""
 
     def surely_fits(self, request: Request) -> bool:
         """Whether a plan is known to fit before it is made; False where that is not known."""
@@ -58,53 +56,15 @@ class PlannedStage:
         return cls(stage.name, stage.role, stage.kind, len(stage))
 
 
-@dataclass(frozen=True)
-class ErrorSplit:
-    """Where the error bound goes, as L^p norms; together they stay within the tolerance.
-
-    variation: the target is not constant on cells. coincidence: tokens that share a cell have no ids and are sent to 0.
-    rounding: outputs keep only the bits that the ids leave. ramps: the thin walls between cells.
-    """
-
-    variation: float
-    coincidence: float
-    rounding: float
-    ramps: float
-    total: float
-
-
-@dataclass(frozen=True)
-class Plan:
-    """All numbers of a network, decided before anything is built."""
+@dataclass(frozen=True, kw_only=True)
+class Plan(ABC):
+    """All numbers of a network, decided before anything is proved. Every kind of method adds its own."""
 
     request: Request
     method: Method
-    lattice: Lattice
-    ramp: float
-    output_bound: float
-    output_quantum: float
     stages: tuple[PlannedStage, ...]
-    ids: int
-    id_bits: int
-    error: ErrorSplit
-    values: Runs | None = field(default=None, repr=False)
-    """Ids and values, if planning had to find them."""
-
-    def _repr_html_(self) -> str:
-        request = self.request
-        facts = {
-            "planned error": self.error.total,
-            "asked for": f"{request.tolerance:g} in L^{request.p:g}",
-            "method": self.method.name,
-            "cells per axis": " × ".join(map(str, self.lattice.counts)),
-            "layers": self.layers,
-            "attention layers": self.attention_layers,
-            "parameters": self.parameters,
-            "bits of an id": self.id_bits,
-        }
-        return as_table(
-            f"Plan for {self.target.name} on {self.target.tokens} tokens of width {self.target.width}", facts
-        )
+    instead_of: str | None = None
+    """Why a method that was to be preferred refused, if one did."""
 
     @property
     def target(self) -> Target:
@@ -112,9 +72,53 @@ class Plan:
         return self.request.target
 
     @property
+    @abstractmethod
     def shape(self) -> BlockShape:
-        """Heads, their size, and hidden units of every block."""
-        return BlockShape(hidden_size=self.request.hidden_size)
+        """Heads, their size, and hidden units of the largest block."""
+
+    @property
+    @abstractmethod
+    def has_positions(self) -> bool:
+        """Whether the network will have positions."""
+
+    @property
+    @abstractmethod
+    def planned_error(self) -> float:
+        """The error to be proved, in the norm that was asked for."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> int:
+        """Numbers stored."""
+
+    @property
+    @abstractmethod
+    def expected_seconds(self) -> float:
+        """Seconds of one core to build and prove."""
+
+    @property
+    @abstractmethod
+    def expected_memory(self) -> int:
+        """Bytes that the proof needs in a process, at most."""
+
+    @abstractmethod
+    def facts(self) -> dict[str, object]:
+        """What only plans of this kind have, by name."""
+
+    def _repr_html_(self) -> str:
+        request = self.request
+        facts = {
+            "planned error": self.planned_error,
+            "asked for": f"{request.tolerance:g} in L^{request.p:g}",
+            "method": self.method.name,
+            "layers": self.layers,
+            "attention layers": self.attention_layers,
+            "parameters": self.parameters,
+            **self.facts(),
+        }
+        return as_table(
+            f"Plan for {self.target.name} on {self.target.tokens} tokens of width {self.target.width}", facts
+        )
 
     @property
     def layers(self) -> int:
@@ -130,46 +134,23 @@ class Plan:
     def connections(self) -> int:
         """Pairs of tokens that an attention layer connects, in the layer that has most."""
         pattern = self.request.sparsity
-        return self.lattice.tokens**2 if pattern is None else max(seen.connections for seen in pattern.seen)
-
-    @property
-    def cells(self) -> int:
-        """Cells of the whole domain."""
-        return int(self.lattice.columns**self.lattice.tokens)
-
-    @property
-    def parameters(self) -> int:
-        """Numbers stored."""
-        width, attention = self.lattice.width, self.attention_layers
-        positions = self.lattice.tokens * width if self.lattice.has_positions else 0
-        return (
-            attention * self.shape.attention_parameters(width)
-            + (self.layers - attention) * self.shape.feed_forward_parameters(width)
-            + positions
-        )
+        return self.target.tokens**2 if pattern is None else max(seen.connections for seen in pattern.seen)
 
     @property
     def bytes_on_disk(self) -> int:
         """Eight bytes a number; headers and the certificate add a few thousand."""
         return 8 * self.parameters
 
-    @cached_property
-    def expected_seconds(self) -> float:
-        """Seconds of one core to build and prove: to follow cells through the network, and to cut them.
 
-        The second is known from cutting a few of them, so that it is not exactly the same twice.
-        """
-        return self.cost.following_seconds + cutting_seconds(self.request, self.lattice, self.ramp)
+@dataclass(frozen=True, eq=False)
+class Construction:
+    """A plan carried out, not yet proved: the network, and what a proof starts from."""
 
-    @property
-    def expected_memory(self) -> int:
-        """Bytes that the proof needs in a process, at most."""
-        return self.cost.memory
-
-    @property
-    def cost(self) -> Cost:
-        """What its proof will cost."""
-        lattice = self.lattice
-        return cost_of_proof(
-            lattice.counts, lattice.tokens, self.request.visits, self.layers, self.attention_layers, self.parameters
-        )
+    plan: Plan
+    network: Network
+    grid: Grid | None = None
+    """The cells on which a table's network should be constant."""
+    hard_network: Network | None = field(default=None, repr=False)
+    """The network of the papers' proof, with hardmax and jumps, for a table."""
+    hints: tuple[Hint, ...] | None = None
+    """Which channel should be which step, for a compiled network."""

@@ -4,12 +4,12 @@ from anyformer.certificates.bounds.effort import Cost, Effort, cost_of_proof
 from anyformer.construction.dyadic import FLOAT_BITS
 from anyformer.construction.grids.budget import narrowest_ramp
 from anyformer.construction.grids.lattice import Lattice
-from anyformer.construction.plans.plan import Plan
+from anyformer.construction.plans.table_plan import TablePlan
 from anyformer.construction.refusal import Resource, Shortage
 from anyformer.construction.request import Request
 
 
-def shortage_of(plan: Plan) -> Shortage | None:
+def shortage_of(plan: TablePlan) -> Shortage | None:
     """What a plan needs beyond the limits, if anything."""
     request = plan.request
     if plan.layers > request.max_layers:

@@ -6,6 +6,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 
 from anyformer.comparison import Attempt
+from anyformer.construction.plans.table_plan import TablePlan
 from anyformer.construction.refusal import Refusal
 from anyformer.construction.request import Request
 from anyformer.reports.plans import asked as asked_line
@@ -22,7 +23,7 @@ def _method_data(one: Attempt) -> dict[str, Any]:
     return {
         **attempt_data(one),
         "connections": None if one.plan is None else one.plan.connections,
-        "id_bits": None if one.plan is None else one.plan.id_bits,
+        "id_bits": one.plan.id_bits if isinstance(one.plan, TablePlan) else None,
         "kind": None if one.model is None else one.model.certificate.kind.value,
         "verify_seconds": one.verify_seconds if verified else None,
         "needed": None if one.refusal is None else one.refusal.shortage.amount,
@@ -35,7 +36,7 @@ def attempt_data(one: Attempt) -> dict[str, Any]:
     planned, certificate = one.plan, None if one.model is None else one.model.certificate
     return {
         "method": one.method,
-        "cells_per_axis": None if planned is None else list(planned.lattice.counts),
+        "cells_per_axis": list(planned.lattice.counts) if isinstance(planned, TablePlan) else None,
         "layers": None if planned is None else planned.layers,
         "attention_layers": None if planned is None else planned.attention_layers,
         "parameters": None if planned is None else planned.parameters,

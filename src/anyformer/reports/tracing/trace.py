@@ -81,10 +81,16 @@ def trace(network: Network, certificate: Certificate, x: ArrayLike) -> Trace:
     """
     if not network.is_soft:
         raise NetworkError("only softmax and ReLU networks are traced; this one has hard stages. Trace the soft one.")
-    if len(certificate.grid.lows) != network.width:
+    if network.has_embedding:
+        raise NetworkError(
+            f"only networks without an embedding are traced; this one works on a stream of width "
+            f"{network.stream_width}. Run it instead."
+        )
+    if certificate.grid is None or len(certificate.grid.lows) != network.width:
+        rows = 0 if certificate.grid is None else len(certificate.grid.lows)
         raise CertificateError(
             f"the certificate's grid must have one row per coordinate of a token, {network.width}; "
-            f"got {len(certificate.grid.lows)}. Keep a certificate with the network it was made for."
+            f"got {rows}. Keep a certificate with the network it was made for."
         )
     sequence = as_sequences(np.asarray(x, dtype=np.float64)[None], network.tokens, network.width)[0]
     start = add_positions(network, sequence[None])[0]

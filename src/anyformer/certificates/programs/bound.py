@@ -1,0 +1,113 @@
+"""A proved bound of the largest error of a compiled network, from its weights, the program and hints that are not
+trusted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from anyformer.certificates.programs.errors import UP, Error
+from anyformer.certificates.programs.heads import head_error
+from anyformer.certificates.programs.hints import Hint
+from anyformer.certificates.programs.layers import Attention, FeedForward, joined_layers
+from anyformer.certificates.programs.stream import Reading, Stream, must
+from anyformer.certificates.programs.units import Units, units_error
+from anyformer.networks.layers import AttentionStage
+from anyformer.networks.network import Network
+from anyformer.networks.probability_maps import Softmax
+from anyformer.programs.forms import Node
+from anyformer.programs.program import Program
+from anyformer.programs.steps import Maximum, Minimum
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramBound:
+    """No entry of the output is off by more than `largest`, for any input of the domain, in real arithmetic and as
+    float64 computes it; and the same for every node that the network computes."""
+
+    largest: float
+    nodes: dict[Node, Error]
+    own: dict[Node, Error]
+
+
+def bound_of_program(program: Program, network: Network, hints: Sequence[Hint]) -> ProgramBound:
+    """Walk through the layers, and note what each channel turns out to be.
+
+    Raises NotShown if a weight belongs to no claim, or a claim is not one that the weights bear out.
+    """
+    for stage in network.stages:
+        if isinstance(stage, AttentionStage):
+            must(stage.probability_map == Softmax(), "attention is softmax")
+    must(network.is_soft, "the network is a softmax and ReLU network")
+    walk = _Walk(Stream(program, network))
+    layers = joined_layers(network)
+    must(all(hint.layer < len(layers) and hint.node < len(program.nodes) for hint in hints), "hints name what exists")
+    must(all(hint.channel < network.stream_width for hint in hints), "hints name channels that exist")
+    for k, layer in enumerate(layers):
+        claims = [hint for hint in hints if hint.layer == k]
+        must(len({hint.channel for hint in claims}) == len(claims), "a channel becomes one node")
+        if isinstance(layer, Attention):
+            walk.attention(layer, claims)
+        else:
+            walk.feed_forward(layer, claims)
+    return ProgramBound(walk.read_out(network), walk.stream.errors.of, walk.own)
+
+
+class _Walk:
+    def __init__(self, stream: Stream) -> None:
+        self.stream, self.nodes = stream, stream.program.nodes
+        self.own: dict[Node, Error] = {}
+        self.minima: dict[Node, list[Node]] = {}
+        for node in self.nodes:
+            if isinstance(node.step, Minimum):
+                self.minima.setdefault(next(iter(node.args[2].terms)), []).append(node)
+
+    def attention(self, layer: Attention, claims: list[Hint]) -> None:
+        must(set(np.flatnonzero(layer.writes)) <= {hint.channel for hint in claims}, "every head's output is claimed")
+        found = []
+        for hint in claims:
+            must(hint.head is not None and hint.head < len(layer.heads), "a claim names a head")
+            assert hint.head is not None
+            writers = [k for k, head in enumerate(layer.heads) if head.W_O[hint.channel].any()]
+            must(writers == [hint.head], "one head writes a channel")
+            node = self.nodes[hint.node]
+            must(node.step.mixes, f"{node} is done by a head")
+            found.append((hint, node, head_error(self.stream, layer.heads[hint.head], node, hint.channel)))
+        # All heads of a layer read the stream as it was before.
+        for hint, node, (reading, own, magnitude) in found:
+            self._note(hint.channel, magnitude + own, node, reading, Error(own * UP))
+
+    def feed_forward(self, layer: FeedForward, claims: list[Hint]) -> None:
+        must(set(np.flatnonzero(layer.writes)) <= {hint.channel for hint in claims}, "every unit's output is claimed")
+        found = []
+        for hint in claims:
+            must(hint.head is None, "hidden units are no head")
+            which = np.flatnonzero(layer.W_2[hint.channel])
+            weights, shift = layer.W_2[hint.channel, which], float(layer.b_2[hint.channel])
+            units = Units(layer.W_1[which], layer.b_1[which], weights, shift, layer.parts)
+            node = self.nodes[hint.node]
+            found.append((hint, node, units_error(self.stream, units, node, hint)))
+        for hint, node, computed in found:
+            self._note(hint.channel, computed.magnitude, node, computed.reading, computed.own)
+
+    def _note(self, channel: int, magnitude: float, node: Node, reading: Reading, own: Error) -> None:
+        stream = self.stream
+        stream.write(channel, magnitude)
+        stream.record(node, reading, own)
+        self.own[node] = own
+        if isinstance(node.step, Maximum):
+            # min(a, b) = a + b − max(a, b), as near to it as the maximum is to its own.
+            for least in self.minima.get(node, []):
+                a, b = (stream.of(form) for form in least.args[:2])
+                stream.record(least, a + b + reading.scaled(-1.0), own)
+
+    def read_out(self, network: Network) -> float:
+        stream, worst = self.stream, 0.0
+        W_R = np.eye(network.width) if network.W_R is None else network.W_R
+        b_R = np.zeros(network.width) if network.b_R is None else network.b_R
+        for row, bias, form in zip(W_R, b_R, stream.program.outputs, strict=True):
+            apart = stream.apart(stream.read(row, float(bias)), stream.of(form))
+            rounding = stream.rounding(row, float(bias))
+            worst = max(worst, (stream.errors.form(form).absolute + apart + rounding) * UP)
+        must(np.isfinite(worst), "the error is finite")
+        return worst

@@ -1,0 +1,135 @@
+"""What a head computes, from its weights: a mean, a fixed mixing, a maximum over tokens, softmax attention.
+
+A rule returns a bound of the head's own error: how far its output is from the step applied to what the head really
+reads. Weights of a head add up to 1, so constants of the value pass unchanged.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from anyformer.arrays import Array
+from anyformer.certificates.programs.layers import Head
+from anyformer.certificates.programs.stream import UNIT, Reading, Stream, must
+from anyformer.programs.forms import Node
+from anyformer.programs.numbers import ZERO, Number
+from anyformer.programs.steps import Attend, Mean, Mix, Step, TokenMaximum
+
+# The exponentials of softmax are within 8 ulps; with the division, sums and products of a weighted mean that makes
+# fewer roundings than this, besides one for every token.
+ROUNDINGS = 40
+
+
+def head_error(stream: Stream, head: Head, node: Node, channel: int) -> tuple[Reading, float, float]:
+    """The reading that the node becomes, the head's own error and a bound of what the channel holds."""
+    rows = np.flatnonzero(head.W_O[channel])
+    must(len(rows) == 1 and head.W_O[channel, rows[0]] == 1, "a head writes a value as it is")
+    row, wanted = head.W_V[rows[0]], stream.of(node.args[-1])
+    value = stream.read(row)
+    # Weights add up to 1, so that a constant of the value may be added afterwards; one of the place may not.
+    outside = wanted.constant if wanted.constant.is_steady else ZERO
+    apart = stream.apart(value, wanted + Reading(Number(np.zeros(stream.width)), -outside))
+    most = stream.size(value)
+    rule = RULES.get(type(node.step))
+    must(rule is not None, f"{node} is done by a head")
+    assert rule is not None
+    own = rule(stream, head, node, value, most)
+    own += apart + 2 * stream.rounding(row, 0.0) + (stream.tokens + ROUNDINGS) * 2 * UNIT * most
+    return Reading(stream.channel(channel).row, outside), own, most
+
+
+def _mean(stream: Stream, head: Head, node: Node, value: Reading, most: float) -> float:
+    must(head.sees is None or bool(head.sees.all()), "a mean sees all tokens")
+    must(not head.W_Q.any() and not head.b_Q.any(), "a mean has no query")
+    return 0.0
+
+
+def _token_maximum(stream: Stream, head: Head, node: Node, value: Reading, most: float) -> float:
+    """With scores β·v_k + δ_k, |δ_k| ≤ d, and gaps g = max v − v: max v − Σ p·v is at most Σ g_k·e^{−β·g_k + 2d}, so at
+    most (n − 1)·e^{2d}/(e·β)."""
+    must(head.sees is None or bool(head.sees.all()), "a maximum sees all tokens")
+    must(not head.W_Q.any() and np.count_nonzero(head.b_Q) == 1, "a maximum has one constant query")
+    at = int(np.flatnonzero(head.b_Q)[0])
+    sharpness = float(head.b_Q[at])
+    must(sharpness > 0, "the query of a maximum is positive")
+    keys = stream.read(head.W_K[at])
+    drift = sharpness * stream.apart(keys, value, but_constant=True)
+    drift += sharpness * 4 * (stream.rounding(head.W_K[at], 0.0) + 4 * UNIT * stream.size(keys))
+    must(drift < 1, "the scores of a maximum are exact enough")
+    return (stream.tokens - 1) / (math.e * sharpness) * math.exp(2 * drift)
+
+
+def _mixing(stream: Stream, head: Head, node: Node, value: Reading, most: float) -> float:
+    """Scores that depend on positions alone make a fixed matrix: its largest distance from the wanted one, in a row."""
+    assert isinstance(node.step, Mix)
+    scores, doubt = _fixed_scores(stream, head, range(len(head.b_Q)))
+    if head.sees is not None:
+        scores = np.where(head.sees, scores, -np.inf)
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    shares = node.step.shares
+    gap = np.abs(weights - shares.values) + shares.doubts
+    # Scores off by d change the odds p/(1 − p) by a factor of at most e^2d, so p by p·(1 − p)·(e^2d − 1); then exp, sum
+    # and division. Below e^-700 a weight may be 0 or not.
+    others = np.maximum(1 - weights, 0.0) + 4 * UNIT
+    off = np.expm1(2 * doubt.max(axis=1, keepdims=True))
+    unsure = weights * (others * off + (stream.tokens + ROUNDINGS) * 2 * UNIT) + 1e-300
+    return float((gap + unsure).sum(axis=1).max()) * most
+
+
+def _fixed_scores(stream: Stream, head: Head, parts: "range | list[int]") -> tuple[Array, Array]:
+    """Scores from positions, and how far off each can be."""
+    scores = np.zeros((stream.tokens, stream.tokens))
+    doubt = np.zeros_like(scores)
+    for i in parts:
+        query, key = stream.read(head.W_Q[i], float(head.b_Q[i])), stream.read(head.W_K[i])
+        must(not query.row.value.any() and not key.row.value.any(), "the scores of a mixing come from positions")  # type: ignore[union-attr]
+        q, k = (np.broadcast_to(np.asarray(r.constant.value), (stream.tokens,)) for r in (query, key))
+        scores = scores + np.outer(q, k)
+        off = query.constant.most_doubt * np.abs(k).max() + key.constant.most_doubt * np.abs(q).max()
+        doubt = doubt + off + (len(head.b_Q) + 4) * 4 * UNIT * np.outer(np.abs(q), np.abs(k))
+    return scores, doubt
+
+
+def _attention(stream: Stream, head: Head, node: Node, value: Reading, most: float) -> float:
+    """Scores off by at most s, up to what is the same for all keys, change weights by tanh(s/2) in total variation."""
+    assert isinstance(node.step, Attend)
+    count = node.step.size
+    must(len(head.b_Q) >= count, "a head has as many scores as the program")
+    off = reach = 0.0
+    for i in range(count):
+        query, key = stream.read(head.W_Q[i], float(head.b_Q[i])), stream.read(head.W_K[i])
+        wanted_query, wanted_key = stream.of(node.args[i]), stream.of(node.args[count + i])
+        q, k = stream.size(query), stream.size(key)
+        of_query = stream.apart(query, wanted_query) + stream.rounding(head.W_Q[i], float(head.b_Q[i]))
+        of_key = stream.apart(key, wanted_key, but_constant=True) + stream.rounding(head.W_K[i], 0.0)
+        # The wanted key may have a constant that the head leaves out: it adds the same to all scores of a query.
+        off += q * of_key + k * of_query + of_query * of_key + (count + 8) * 2 * UNIT * q * k
+        reach += q * k
+    leak, fixed = _offsets(stream, head, node.step, reach)
+    return math.tanh(off + fixed) * 2 * most + leak * 2 * most
+
+
+def _offsets(stream: Stream, head: Head, step: Attend, reach: float) -> tuple[float, float]:
+    """The weight that reaches hidden keys, and half the error of other scores, from what positions add to scores."""
+    count, tokens = step.size, stream.tokens
+    wanted = np.zeros((tokens, tokens)) if step.offsets is None else step.offsets.values
+    rest = [i for i in range(count, len(head.b_Q)) if head.W_Q[i].any() or head.b_Q[i]]
+    scores, doubt = _fixed_scores(stream, head, rest)
+    sees = np.ones((tokens, tokens), dtype=np.bool_) if head.sees is None else head.sees
+    hidden = np.isneginf(wanted)
+    must(bool((sees | hidden).all()), "a head sees every key that is not hidden")
+    must(bool((~hidden).any(axis=1).all()), "every query has a key")
+    gap = np.where(hidden, np.nan, scores - np.where(hidden, 0.0, wanted))
+    spread = np.nanmax(gap, axis=1) - np.nanmin(gap, axis=1)
+    fixed = float((spread / 2 + doubt.max(axis=1)).max())
+    if not (hidden & sees).any():
+        return 0.0, fixed
+    open_least = np.where(hidden, np.inf, scores - doubt).min(axis=1)
+    closed_most = np.where(hidden & sees, scores + doubt, -np.inf).max(axis=1)
+    return tokens * float(np.exp(np.minimum(closed_most - open_least + 2 * reach, 0.0)).max()), fixed
+
+
+Rule = Callable[[Stream, Head, Node, Reading, float], float]
+RULES: dict[type[Step], Rule] = {Mean: _mean, TokenMaximum: _token_maximum, Mix: _mixing, Attend: _attention}

@@ -1,0 +1,152 @@
+"""What is known of the residual stream: which affine forms over its channels are which nodes, and how exactly.
+
+A channel is written at most once; before that it is 0, or *steady*: it holds the position of the token and nothing of
+the input. Heads and units of a layer read the stream as it was before the layer.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from anyformer.arrays import Array, Booleans
+from anyformer.certificates.programs.errors import EXACT, UP, Error, Errors
+from anyformer.errors import NotShown
+from anyformer.networks.network import Network
+from anyformer.programs.forms import Form, Node
+from anyformer.programs.numbers import ZERO, Number
+from anyformer.programs.program import Program
+from anyformer.programs.ranges import Ranges, size
+from anyformer.programs.steps import Input
+
+UNIT = 2.0**-53
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """Σ row·channel + constant, over channels that are not steady; the constant has what the steady ones add."""
+
+    row: Number
+    constant: Number = ZERO
+
+    def __add__(self, other: "Reading") -> "Reading":
+        return Reading(self.row + other.row, self.constant + other.constant)
+
+    def times(self, factor: Number) -> "Reading":
+        """Multiplied by one number."""
+        return Reading(self.row * factor, self.constant * factor)
+
+    def scaled(self, factor: float) -> "Reading":
+        """Multiplied by an exact number."""
+        return self.times(Number(factor))
+
+
+class Stream:
+    """The facts, as they stand after some layers."""
+
+    def __init__(self, program: Program, network: Network) -> None:
+        self.program, self.tokens = program, program.tokens
+        self.ranges = Ranges(program)
+        self.errors = Errors(self.ranges)
+        self.width = network.stream_width
+        self.magnitude = np.zeros(self.width)
+        self.written = np.zeros(self.width, dtype=np.bool_)
+        self.readings: dict[Node, Reading] = {}
+        self.positions = _positions(network)
+        self._embed(network)
+
+    @property
+    def steady(self) -> Booleans:
+        """The channels that hold positions or nothing."""
+        return ~self.written
+
+    def _embed(self, network: Network) -> None:
+        W_E = np.eye(network.width) if network.W_E is None else network.W_E
+        inputs = {node.step.coordinate: node for node in self.program.nodes if isinstance(node.step, Input)}
+        for channel in np.flatnonzero(W_E.any(axis=1)):
+            coordinate = int(np.flatnonzero(W_E[channel])[0])
+            must(
+                np.count_nonzero(W_E[channel]) == 1
+                and W_E[channel, coordinate] == 1
+                and not self.positions[:, channel].any(),
+                "the embedding copies each input to a channel of its own",
+            )
+            node = inputs.get(coordinate)
+            low, high = float(self.program.low[coordinate]), float(self.program.high[coordinate])
+            self.write(int(channel), size((low, high)))
+            if node is not None and node not in self.readings:
+                self.readings[node] = self.channel(int(channel))
+                self.errors.of[node] = EXACT
+
+    def write(self, channel: int, magnitude: float) -> None:
+        """Note that a channel was written, and a bound of what it holds."""
+        must(not self.written[channel], "a channel is written once")
+        must(not self.positions[:, channel].any(), "a channel of positions is not written")
+        must(np.isfinite(magnitude), "what a channel holds is bounded")
+        self.written[channel] = True
+        self.magnitude[channel] = magnitude * UP
+
+    def channel(self, channel: int) -> Reading:
+        """A channel by itself."""
+        row = np.zeros(self.width)
+        row[channel] = 1.0
+        return Reading(Number(row))
+
+    def read(self, row: Array, bias: float = 0.0) -> Reading:
+        """What weights read: the steady channels are constants of the place."""
+        steady = self.steady & (row != 0)
+        constant = Number(float(bias))
+        if steady.any():
+            places = self.positions[:, steady] @ row[steady]
+            sizes = np.abs(self.positions[:, steady]) @ np.abs(row[steady])
+            is_exact = np.count_nonzero(self.positions[:, steady], axis=1) <= 1
+            doubts = np.where(is_exact, UNIT * sizes, (steady.sum() + 2) * 2 * UNIT * sizes)
+            constant = constant + Number(places, doubts)
+        return Reading(Number(np.where(self.written, row, 0.0)), constant)
+
+    def of(self, form: Form) -> Reading:
+        """A form over nodes as a form over channels."""
+        total = Reading(Number(np.zeros(self.width)), form.constant_value)
+        for node, number in form.terms.items():
+            must(node in self.readings, f"{node} is known when it is read")
+            total = total + self.readings[node].times(Number(float(number.value)))
+        return total
+
+    def apart(self, a: Reading, b: Reading, *, but_constant: bool = False) -> float:
+        """How far two readings can be from each other, for any input and token."""
+        gap = a + b.scaled(-1.0)
+        rows = float((np.abs(gap.row.value) + gap.row.doubt) @ self.magnitude)
+        if but_constant:
+            values = np.asarray(gap.constant.value)
+            return (rows + float(values.max() - values.min()) / 2 + gap.constant.most_doubt) * UP
+        return (rows + gap.constant.size) * UP
+
+    def size(self, reading: Reading) -> float:
+        """A bound of what is read."""
+        row = float((np.abs(reading.row.value) + reading.row.doubt) @ self.magnitude)
+        return (row + reading.constant.size) * UP
+
+    def rounding(self, row: Array, bias: float, more: int = 4) -> float:
+        """The rounding error of computing row·x + bias in float64, in any order."""
+        count = np.count_nonzero(row) + more
+        steady = np.abs(self.positions).max(axis=0, initial=0.0)
+        reach = np.abs(row) @ np.where(self.written, self.magnitude, steady)
+        return float(count * UNIT * (reach + abs(bias))) * UP
+
+    def record(self, node: Node, reading: Reading, own: Error) -> None:
+        """Note that a node is known, with the error of its own step."""
+        must(node not in self.readings, f"{node} is computed once")
+        self.readings[node] = reading
+        error = self.errors.record(node, own)
+        must(np.isfinite(error.absolute), f"the error of {node} is finite")
+
+
+def _positions(network: Network) -> Array:
+    if network.positional_encoding is None:
+        return np.zeros((network.tokens, network.stream_width))
+    return network.positional_encoding
+
+
+def must(holds: "bool | np.bool_", what: str) -> None:
+    """Refuse a network that is not of the kind that the checker understands."""
+    if not holds:
+        raise NotShown(f"the weights do not show that {what}")

@@ -1,0 +1,308 @@
+"""What hidden units compute, from their weights: curves, products, maxima, gates, norms.
+
+A node is read as channel + Σ slope·argument + constant, as its hint says. A rule bounds how far that is from the step
+applied to what the units really read, which is the step's own error.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from anyformer.arrays import Array, Booleans, Integers
+from anyformer.certificates.programs.errors import UP, Error
+from anyformer.certificates.programs.hints import Hint
+from anyformer.certificates.programs.polylines import ReluSum, deviation
+from anyformer.certificates.programs.stream import UNIT, Reading, Stream, must
+from anyformer.programs.curves import Curve
+from anyformer.programs.forms import Form, Node
+from anyformer.programs.jets import Jet
+from anyformer.programs.numbers import Number
+from anyformer.programs.ranges import Range, least_size, meet, size
+from anyformer.programs.steps import Absolute, Gate, Maximum, Norm, Product, Relu
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """The hidden units that write a channel; `parts` is over how many layers they are spread."""
+
+    rows: Array
+    biases: Array
+    weights: Array
+    shift: float
+    parts: int
+
+    def some(self, which: Booleans) -> "Units":
+        """Some of them."""
+        return Units(self.rows[which], self.biases[which], self.weights[which], 0.0, self.parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """What a rule found: how the node is read, its own error, and a bound of what the channel holds."""
+
+    reading: Reading
+    own: Error
+    magnitude: float
+
+
+def units_error(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
+    """Apply the rule for the node's step."""
+    if stream.ranges.roots.of(node) is not None:
+        return _curve(stream, units, node, hint)
+    match node.step:
+        case Product():
+            return _product(stream, units, node, hint)
+        case Maximum():
+            return _maximum(stream, units, node, hint)
+        case Relu() | Absolute():
+            return _kink(stream, units, node, hint)
+        case Gate():
+            return _gate(stream, units, node, hint)
+        case Norm():
+            return _norm(stream, units, node, hint)
+    must(False, f"{node} is done by hidden units")
+    raise AssertionError
+
+
+def _curve(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
+    root = stream.ranges.roots.of(node)
+    assert root is not None
+    must(len(hint.slopes) == 1, f"{node} has one slope")
+    along = _Along(stream, units, root)
+    line = along.line(hint.slopes[0], hint.constant + units.shift)
+    found = deviation(line, stream.ranges.curve(node), along.room)
+    extra = along.extra + _shift_rounding(hint, units)
+    least = least_size(stream.ranges.node(node)) - stream.ranges.curve(node).steepness * max(along.room)
+    relative = found.relative + extra / least if least > 0 else math.inf
+    return _computed(stream, hint, [root], Error((found.absolute + extra) * UP, relative * UP), along)
+
+
+def _kink(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
+    """max(u, 0) and |u| are polylines themselves."""
+    must(len(hint.slopes) == 1, f"{node} has one slope")
+    form = node.args[0]
+    along = _Along(stream, units, form)
+    relu = isinstance(node.step, Relu)
+    curve = Curve(Jet.relu if relu else Jet.absolute, *stream.ranges.form(form))
+    found = deviation(_with_knot(along.line(hint.slopes[0], hint.constant + units.shift)), curve, along.room)
+    return _computed(stream, hint, [form], Error((found.absolute + along.extra) * UP), along)
+
+
+def _maximum(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
+    """max(a, b) = b + (a − b)₊, and channel + s·a + t·b = b + (channel + s·(a − b)) if s + t = 1."""
+    a, b = node.args
+    must(len(hint.slopes) == 2 and sum(hint.slopes) == 1, "the slopes of a maximum add up to 1")
+    along = _Along(stream, units, a - b)
+    curve = Curve(Jet.relu, *stream.ranges.form(a - b))
+    line = _with_knot(along.line(hint.slopes[0], hint.constant + units.shift))
+    found = deviation(line, curve, along.room)
+    return _computed(stream, hint, [a, b], Error((found.absolute + along.extra) * UP), along)
+
+
+def _product(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
+    """a·b = ¼v² − ¼w² with v = λa + b/λ and w = λa − b/λ, exactly, if λ is a power of two."""
+    a, b = node.args
+    must(len(hint.slopes) == 2 and hint.stretch > 0 and math.frexp(hint.stretch)[0] == 0.5, "λ is a power of two")
+    sums = [a.scaled(hint.stretch) + b.scaled(sign / hint.stretch) for sign in (1.0, -1.0)]
+    readings = [stream.of(form) for form in sums]
+    first = np.zeros(len(units.rows), dtype=np.bool_)
+    for row, these in _alike(np.where(stream.written, units.rows, 0.0)):
+        first[these] = _distance(row, readings[0]) <= _distance(row, readings[1])
+    least = most = extra = 0.0
+    magnitude = abs(units.shift)
+    for sign, form, mine, slope in zip((0.25, -0.25), sums, (first, ~first), hint.slopes, strict=True):
+        along = _Along(stream, units.some(mine), form, _widened_sum(stream, node, hint.stretch, np.sign(sign)))
+        curve = Curve(partial(_square, Number(sign)), *along.range)
+        constant = hint.constant + units.shift if sign > 0 else 0.0
+        found = deviation(along.line(slope, constant), curve, along.room)
+        # Constants may be on either side: only the sums of both distances count.
+        least, most = least + found.least, most + found.most
+        magnitude, extra = magnitude + along.largest, extra + along.extra
+    reading = stream.channel(hint.channel) + Reading(Number(np.zeros(stream.width)), Number(hint.constant))
+    for known, slope in zip(readings, hint.slopes, strict=True):
+        reading = reading + known.scaled(slope)
+    own = max(-least, most) + extra + _shift_rounding(hint, units)
+    return Computed(reading, Error(own * UP), magnitude)
+
+
+def _square(factor: Number, u: Jet) -> Jet:
+    return u.apply("square").times(factor)
+
+
+def _widened_sum(stream: Stream, node: Node, stretch: float, sign: float) -> Range:
+    """Where λa ± b/λ lies for exact a and b; the two are bounded apart and together."""
+    a, b = node.args
+    (al, ah), (bl, bh) = stream.ranges.form(a), stream.ranges.form(b)
+    low, high = (bl, bh) if sign > 0 else (-bh, -bl)
+    apart = stretch * al + low / stretch, stretch * ah + high / stretch
+    slack = 4 * UNIT * (size(apart) + stretch * size((al, ah)) + size((bl, bh)) / stretch)
+    together = stream.ranges.form(a.scaled(stretch) + b.scaled(sign / stretch))
+    return meet((apart[0] - slack, apart[1] + slack), together)
+
+
+def _gate(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
+    """At token j every unit is max(±v + a constant, 0): a polyline in v, which should be factor_j·v."""
+    assert isinstance(node.step, Gate)
+    must(len(hint.slopes) == 1, "a gate has one slope")
+    form, factors = node.args[0], node.step.factors
+    value = stream.of(form)
+    must(value.constant.is_steady, "what is gated holds no position")
+    signs, offsets, extra = [], [], 0.0
+    for row, bias, weight in zip(units.rows, units.biases, units.weights, strict=True):
+        reading = stream.read(row, float(bias))
+        sign = 1.0 if float(np.dot(reading.row.value, value.row.value)) >= 0 else -1.0
+        gap = stream.apart(Reading(reading.row), Reading(value.row * Number(sign)))
+        offset = reading.constant + value.constant * Number(-sign)
+        signs.append(sign)
+        offsets.append(np.broadcast_to(np.asarray(offset.value), (stream.tokens,)))
+        extra += abs(weight) * (gap + offset.most_doubt + stream.rounding(row, float(bias)))
+    error = stream.errors.form(form).absolute
+    low, high = stream.ranges.form(form)
+    low, high = low - error * UP, high + error * UP
+    s, o = np.array(signs), np.array(offsets).reshape(len(signs), stream.tokens).T
+    kinks = np.clip(-o * s, low, high)
+    points = np.concatenate([np.full((stream.tokens, 1), low), np.full((stream.tokens, 1), high), kinks], axis=1)
+    activations = np.maximum(s * points[:, :, None] + o[:, None, :], 0.0)
+    outputs = activations @ units.weights + hint.slopes[0] * points + (hint.constant + units.shift)
+    off = float(np.abs(outputs - factors.values[:, None] * points).max()) + float(factors.doubts.max()) * size(
+        (low, high)
+    )
+    sizes = activations @ np.abs(units.weights)
+    slip = (len(s) + units.parts + 16) * 4 * UNIT * float((sizes + np.abs(outputs)).max() + size((low, high)))
+    own = off + extra + slip + _shift_rounding(hint, units)
+    reading = stream.channel(hint.channel) + value.scaled(hint.slopes[0])
+    reading = reading + Reading(Number(np.zeros(stream.width)), Number(hint.constant))
+    return Computed(reading, Error(own * UP), float(sizes.max()) + extra + slip + abs(units.shift))
+
+
+def _norm(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
+    """Σ w·max(x·a + y·b, 0) + s·a + t·b is linear between the directions where a unit vanishes; its distance from
+    √(a² + b²) = 1 on the unit circle is largest at such a direction, or where its gradient points."""
+    must(len(hint.slopes) == 2 and units.shift == 0 and hint.constant == 0, "a norm has no constant")
+    a, b = (stream.of(form) for form in node.args)
+    vectors, extra, sizes = [], 0.0, 0.0
+    basis = np.stack([a.row.value, b.row.value], axis=1)
+    for row, bias, weight in zip(units.rows, units.biases, units.weights, strict=True):
+        x, y = np.linalg.lstsq(basis, np.where(stream.written, row, 0.0), rcond=None)[0]
+        reading = stream.read(row, float(bias))
+        extra += abs(weight) * stream.apart(reading, a.times(Number(float(x))) + b.times(Number(float(y))))
+        extra += abs(weight) * stream.rounding(row, float(bias))
+        sizes += abs(weight) * stream.size(reading)
+        vectors.append((float(x), float(y)))
+    off = _off_circle(np.array(vectors).reshape(-1, 2), units.weights, np.array(hint.slopes))
+    longest = size(stream.ranges.node(node)) + math.hypot(*(stream.errors.form(form).absolute for form in node.args))
+    rounding = (len(units.weights) + units.parts + 8) * 2 * UNIT * sizes
+    reading = stream.channel(hint.channel) + a.scaled(hint.slopes[0]) + b.scaled(hint.slopes[1])
+    return Computed(reading, Error((off * longest + extra + rounding) * UP), sizes + extra)
+
+
+def _off_circle(vectors: Array, weights: Array, slopes: Array) -> float:
+    """The largest distance of the function from 1 on the unit circle."""
+    angles = np.arctan2(vectors[:, 1], vectors[:, 0])
+    turns = np.unique(np.mod(np.concatenate([angles - np.pi / 2, angles + np.pi / 2, [0.0]]), 2 * np.pi))
+    turns = np.append(turns, turns[0] + 2 * np.pi)
+    worst = 0.0
+    for first, last in pairwise(turns.tolist()):
+        middle = (first + last) / 2
+        awake = vectors @ [math.cos(middle), math.sin(middle)] > 0
+        gradient = (weights[awake, None] * vectors[awake]).sum(axis=0) + slopes
+        ends = [float(gradient @ [math.cos(turn), math.sin(turn)]) for turn in (first, last)]
+        within = abs(math.remainder(math.atan2(gradient[1], gradient[0]) - middle, 2 * math.pi)) <= (last - first) / 2
+        top = math.hypot(*gradient) if within else max(ends)
+        bottom = min(ends)
+        worst = max(worst, top - 1, 1 - bottom)
+    # Kinks are known up to a few roundings of an angle; moving along the circle by δ changes the function by at most
+    # δ times its Lipschitz constant.
+    lipschitz = float((np.abs(weights) * np.hypot(*vectors.T)).sum() + np.abs(slopes).sum())
+    return worst + (len(weights) + 64) * 4 * UNIT * (lipschitz + 1)
+
+
+class _Along:
+    """Units that look along one form: ±u + offset, with u as the stream holds it."""
+
+    def __init__(self, stream: Stream, units: Units, form: Form, known: Range | None = None) -> None:
+        self.units, wanted = units, stream.of(form)
+        self.range = stream.ranges.form(form) if known is None else known
+        self.room = _room(stream.errors.form(form), self.range)
+        self.signs, self.offsets = np.ones(len(units.rows)), np.zeros(len(units.rows))
+        self.extra = 0.0
+        for row, mine in _alike(units.rows):
+            reading, biases = stream.read(row), units.biases[mine]
+            sign = 1.0 if _is_along(row, wanted) else -1.0
+            # ±(u − its constant) + constant of the units: what depends on the place must cancel, but for its spread.
+            offset = reading.constant + wanted.constant * Number(-sign)
+            values = np.asarray(offset.value)
+            middle, spread = float(values.max() + values.min()) / 2, float(values.max() - values.min()) / 2
+            self.signs[mine], self.offsets[mine] = sign, biases + middle
+            gap = stream.apart(Reading(reading.row), Reading(wanted.row * Number(sign)))
+            doubts = offset.most_doubt + spread + 4 * UNIT * (np.abs(biases) + abs(middle))
+            rounding = stream.rounding(row, 0.0) + (np.count_nonzero(row) + 4) * UNIT * np.abs(biases)
+            self.extra += float(np.abs(units.weights[mine]) @ (gap + doubts + rounding)) * UP
+        low, high = self.range[0] - self.room[0], self.range[1] + self.room[1]
+        activations = self.line(0.0, 0.0).activations(low, high)
+        self.largest = float(np.abs(units.weights) @ activations) * UP + self.extra
+        # The sum over the units, in any order and over `parts` layers.
+        self.extra += (len(units.weights) + units.parts + 4) * 2 * UNIT * self.largest
+
+    def line(self, slope: float, constant: float) -> ReluSum:
+        """The units as a function of u, with a straight part added."""
+        return ReluSum(slope, constant, self.signs, self.offsets, self.units.weights)
+
+
+def _room(error: Error, r: Range) -> tuple[float, float]:
+    """How far below and above its range a number with this error can be.
+
+    A relative error below 1 moves no number further out than the ends are moved: u ± r·|u| rises with u.
+    """
+    if error.relative >= 1:
+        return error.absolute * UP, error.absolute * UP
+    low, high = (min(error.absolute, error.relative * abs(end)) * UP for end in r)
+    return low, high
+
+
+def _alike(rows: Array) -> Iterator[tuple[Array, Integers]]:
+    """The different rows, each with the numbers of the units that have it."""
+    if not len(rows):
+        return
+    different, which = np.unique(rows, axis=0, return_inverse=True)
+    for k, row in enumerate(different):
+        yield row, np.flatnonzero(which.ravel() == k)
+
+
+def _is_along(row: Array, wanted: Reading) -> bool:
+    """Whether a row looks the way of a reading rather than the opposite way."""
+    target = np.asarray(wanted.row.value)
+    return bool(np.abs(row - target).sum() <= np.abs(row + target).sum())
+
+
+def _distance(row: Array, wanted: Reading) -> float:
+    """How far a row is from looking along a reading, either way."""
+    target = np.asarray(wanted.row.value)
+    return float(min(np.abs(row - target).sum(), np.abs(row + target).sum()))
+
+
+def _with_knot(line: ReluSum) -> ReluSum:
+    """The same function with a knot at 0, where the kink should be."""
+    return ReluSum(
+        line.slope,
+        line.constant,
+        np.append(line.signs, 1.0),
+        np.append(line.offsets, 0.0),
+        np.append(line.weights, 0.0),
+        line.doubt,
+    )
+
+
+def _shift_rounding(hint: Hint, units: Units) -> float:
+    return 4 * UNIT * (abs(hint.constant) + abs(units.shift))
+
+
+def _computed(stream: Stream, hint: Hint, forms: list[Form], own: Error, along: _Along) -> Computed:
+    reading = stream.channel(hint.channel) + Reading(Number(np.zeros(stream.width)), Number(hint.constant))
+    for form, slope in zip(forms, hint.slopes, strict=True):
+        reading = reading + stream.of(form).scaled(slope)
+    return Computed(reading, own, along.largest + abs(along.units.shift))
