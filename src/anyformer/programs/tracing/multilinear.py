@@ -293,8 +293,8 @@ def renamed(builder: Builder, a: Multilinear, names: Mapping[int, int]) -> Multi
         fixed = term.fixed.renamed(names) if term.fixed else None
         total = total + product_of(builder, term.coefficient, factors, fixed)
     for square in a.squares.values():
-        parts = (renamed(builder, part, names) for part in (square.inner, square.expanded))
-        total = total + squared(*parts, square.coefficient)
+        inner, expanded = (renamed(builder, part, names) for part in (square.inner, square.expanded))
+        total = total + squared(inner, expanded, square.coefficient)
     return total
 
 

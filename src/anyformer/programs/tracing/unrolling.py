@@ -62,7 +62,7 @@ def _sum_at_token(builder: Builder, a: Multilinear, slot: int, token: int) -> Mu
     hidden = a.hidden
     if hidden is not None and slot in hidden.slots:
         rest = tuple(one for one in hidden.slots if one != slot)
-        hidden = Hidden(rest, hidden.where.take(token, axis=hidden.slots.index(slot)))
+        hidden = Hidden(rest, np.asarray(hidden.where.take(token, axis=hidden.slots.index(slot))))
     total = Multilinear(hidden=hidden)
     for inner, number in a.peaks.values():
         other = _sum_at_token(builder, inner, slot, token)
@@ -72,12 +72,12 @@ def _sum_at_token(builder: Builder, a: Multilinear, slot: int, token: int) -> Mu
         fixed = term.fixed
         if fixed is not None and slot in fixed.slots:
             place = fixed.slots.index(slot)
-            parts = (part.take(token, axis=place) for part in (fixed.values, fixed.doubts))
-            fixed = Fixed(tuple(one for one in fixed.slots if one != slot), Number(*parts))
+            value, doubt = (np.asarray(part.take(token, axis=place)) for part in (fixed.values, fixed.doubts))
+            fixed = Fixed(tuple(one for one in fixed.slots if one != slot), Number(value, doubt))
         total = total + product_of(builder, term.coefficient, factors, fixed)
     for square in a.squares.values():
-        parts = (_sum_at_token(builder, part, slot, token) for part in (square.inner, square.expanded))
-        total = total + squared(*parts, square.coefficient)
+        inner, expanded = (_sum_at_token(builder, part, slot, token) for part in (square.inner, square.expanded))
+        total = total + squared(inner, expanded, square.coefficient)
     return total
 
 
