@@ -187,7 +187,7 @@ def constants(run: Run, array: Any, axes: tuple[Axis, ...]) -> Entries:
 
 def _without_batch(values: Any, at: int) -> Any:
     first = np.take(values, 0, axis=at)
-    if not (values == np.expand_dims(first, at)).all():
+    if not np.array_equal(values, np.broadcast_to(np.expand_dims(first, at), values.shape), equal_nan=True):
         raise NotTraceable("constants must be the same for all elements of the batch; got an array that differs.")
     return first
 
