@@ -127,7 +127,8 @@ class Builder:
         apart = yes - no
         if condition.is_constant:
             return self._chosen_by_place(condition.constant, yes, no)
-        if (slope := rewriting.ratio(apart, condition)) is not None:
+        slope = rewriting.ratio(apart, condition)
+        if slope is not None and (apart.constant + -(condition.constant * slope)).is_exactly_zero:
             return no + self.relu(condition).times(slope)
         return self.node(Choice(), condition, yes, no)
 
