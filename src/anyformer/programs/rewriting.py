@@ -41,6 +41,8 @@ def ratio(a: Form, b: Form) -> Number | None:
     if a.terms.keys() != b.terms.keys() or not b.terms:
         return None
     node = next(iter(b.terms))
+    if not float(b.terms[node].value):
+        return None
     factor = float(a.terms[node].value) / float(b.terms[node].value)
     return Number(factor) if (a - b.scaled(factor)).key() == Form().key() else None
 
