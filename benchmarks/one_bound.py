@@ -9,7 +9,7 @@ from typing import Any
 
 from anyformer import targets
 from anyformer.certificates.bounds.bound import ErrorBound, derive_bound
-from anyformer.construction.assemble import Construction, build
+from anyformer.construction.plans.plan import Construction
 from benchmarks.plans import plan_with_counts
 
 SMALLEST = 4

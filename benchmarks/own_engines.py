@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from anyformer import targets
-from anyformer.construction.assemble import build
+
 from anyformer.runtime import Engine, Layers, run
 from benchmarks.interleave import Program, interleave
 from benchmarks.machine import THREADS

@@ -16,7 +16,7 @@ from anyformer.arrays import Array
 from anyformer.certificates.bounds.bound import derive_bound
 from anyformer.certificates.propagation.enclosures import Enclosure
 from anyformer.certificates.propagation.propagate import propagate
-from anyformer.construction.assemble import Construction, build
+from anyformer.construction.plans.plan import Construction
 from anyformer.networks import FeedForwardStage, Network, evaluate
 from anyformer.networks.layers import Stage, weights
 from anyformer.runtime import Engine, Layers, run

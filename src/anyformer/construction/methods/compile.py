@@ -25,6 +25,7 @@ class Compile(Method):
 
     name: ClassVar[str] = "compile"
     is_sparse: ClassVar[bool | None] = None
+    uses_modulus: ClassVar[bool] = False
 
     def plan(self, request: Request) -> CompiledPlan:
         """The program, lowered with the fewest hidden units; or a refusal that says which step cannot be."""
