@@ -51,6 +51,8 @@ def ratio(a: Form, b: Form) -> Number | None:
         return None
     if above.key() == below.key():
         return ONE
+    if abs(float(below.value)) <= below.most_doubt:
+        return None  # it may be 0
     return above if below.key() == ONE.key() else above * applied("reciprocal", below, None)
 
 
