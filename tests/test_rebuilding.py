@@ -52,9 +52,7 @@ def built(request):
     if request.param == "dense":
         return af.construct(af.targets.softmax(tokens=3), 0.3, method="averaging")
     if request.param == "sparse":
-        return af.construct(
-            af.targets.sort(tokens=4), 0.6, method="sparse-averaging", pattern=af.patterns.Ring()
-        )
+        return af.construct(af.targets.sort(tokens=4), 0.6, method="sparse-averaging", pattern=af.patterns.Ring())
     return af.construct(af.targets.softmax(tokens=3), 0.1, method="compile")
 
 
