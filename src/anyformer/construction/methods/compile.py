@@ -1,5 +1,6 @@
 """Compile the function's own program: a few steps, each easy for a Transformer, whatever the number of tokens."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from anyformer.construction.compiling.budget import Budget
@@ -21,6 +22,7 @@ SPARE = 2.0**-7
 FINER = 0.9
 
 
+@dataclass(frozen=True)
 class Compile(Method):
     """Trace the NumPy function, and lower it step by step. The error is proved in the sup norm."""
 
