@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from anyformer.errors import NotTraceable
-from anyformer.programs.curves import Curve, LeavesDomain
+from anyformer.programs.curves import Curve
 from anyformer.programs.forms import Form, Node
 from anyformer.programs.numbers import ONE, ZERO, Number
 from anyformer.programs.program import Program

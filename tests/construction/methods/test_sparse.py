@@ -128,7 +128,7 @@ def test_averaging_needs_neither_a_path_nor_self_loops():
     family = from_edges(pairs, tokens=4)
     with pytest.raises(PlanError, match=r"(?s)Assumption 1.*self-loops: fails"):
         plan(target(4), 0.4, method=SHIFT, pattern=family)
-    model = af.construct(target(4), 0.4, pattern=family)
+    model = af.construct(target(4), 0.4, method=AVERAGING, pattern=family)
     assert model.construction.plan.method == SparseAveraging()
     assert model.verify().verdict is Verdict.PROVED
 
@@ -137,7 +137,7 @@ def test_two_lists_a_layer_are_averaged_by_two_heads():
     family = Multihead((SlidingWindow(1), PlainStar()))
     with pytest.raises(PlanError, match="both heads of a layer must have the same list of keys"):
         plan(target(4), 0.4, method=SHIFT, pattern=family)
-    assert af.construct(target(4), 0.4, pattern=family).verify().verdict is Verdict.PROVED
+    assert af.construct(target(4), 0.4, method=AVERAGING, pattern=family).verify().verdict is Verdict.PROVED
 
 
 def test_what_cannot_be_is_refused_with_the_reason():
