@@ -12,7 +12,7 @@ from anyformer.certificates.bounds.powers import check_exponent
 from anyformer.certificates.claims.certificate import Certificate
 from anyformer.certificates.claims.claim import Claim
 from anyformer.certificates.claims.declaration import Declaration
-from anyformer.certificates.claims.statements import misstatement
+from anyformer.certificates.claims.statements import AGREEMENT, misstatement
 from anyformer.errors import CertificateError, NotShown, TargetError
 from anyformer.intervals import IntervalError
 from anyformer.networks.network import Network
@@ -80,6 +80,7 @@ def verify(
             evidence=certificate.kind,
             progress=progress,
             effort=effort,
+            stated={name: value * (1 + AGREEMENT / 2) for name, value in certificate.terms.items()},
         )
     except TargetError as error:
         return Verification(claim, Verdict.REFUTED, f"the target is not what was declared: {error}", None)

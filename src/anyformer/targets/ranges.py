@@ -1,7 +1,7 @@
 """The range of a target on boxes, from its own formula run on intervals."""
 
 from anyformer.arrays import Array
-from anyformer.intervals import IntervalArray, enclose, enclose_each
+from anyformer.intervals import IntervalArray, MeanValueForms, enclose, enclose_each, enclose_slopes
 from anyformer.targets.target import Target
 
 
@@ -17,3 +17,8 @@ def range_on_boxes(target: Target, low: Array, high: Array) -> tuple[Array, Arra
     """Bounds of every output entry on boxes of inputs, all of shape (batch, tokens, width); infinite if unknown."""
     values = enclosure(target, low, high)
     return values.low, values.high
+
+
+def forms_on_boxes(target: Target, low: Array, high: Array) -> MeanValueForms:
+    """The target on boxes as mean value forms, for a function that takes a batch; infinite where nothing is known."""
+    return enclose_slopes(target.function, low, high)

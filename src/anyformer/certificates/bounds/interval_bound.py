@@ -1,31 +1,36 @@
 """The error on cells from the target's own formula, run on intervals: no constant is declared and none is trusted.
 
-A cell is cut into boxes. On a box f lies in [f_low, f_high] and g in [g_low, g_high], so |f − g| is at most
-max(f_high − g_low, g_high − f_low), and at least the gap between the two intervals. Summing volume times p-th powers
-gives an upper and a lower bound of the integral; both converge as boxes shrink. Output entries that depend on the
-same inputs are treated together and cut along those inputs only (`splitting`; a heuristic that cannot make the bound
-wrong). Every order of the tokens is visited: the symmetry of f is not trusted either.
+A cell is cut into boxes, and on every box the mean of |f − g|^p is bounded from above and below (`box_errors`). Summing
+volume times mean gives an upper and a lower bound of the integral; both converge as boxes shrink. Output entries that
+depend on the same inputs are treated together and cut along those inputs only (`splitting`; a heuristic that cannot
+make the bound wrong). Every order of the tokens is visited: the symmetry of f is not trusted either.
 
 How finely a cell is cut depends on the cell and a *threshold* alone: until what lies between its two bounds is at most
 the threshold per box. `refinement` chooses the threshold.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 
 from anyformer.arrays import Array, Booleans, Integers
+from anyformer.certificates.bounds.box_errors import BoxErrors, Boxes
 from anyformer.certificates.bounds.cells import Grid, volumes
 from anyformer.certificates.bounds.job import Job, Sums
-from anyformer.certificates.bounds.powers import power_above, power_below
 from anyformer.certificates.bounds.splitting import SplittingRule, splitting_groups, subdivided
 from anyformer.certificates.propagation.enclosures import Enclosure, up_times
 from anyformer.certificates.propagation.gate import vigilant
 from anyformer.targets.ranges import range_on_boxes
 from anyformer.targets.target import Target
 
+Bounds: TypeAlias = Callable[[Boxes, Integers], tuple[Array, Array]]
+
 CHUNK_BOXES = 1 << 17
+# Slopes are tried on so many cells, each halved so many times; they must narrow the gaps to this share.
+TRIED, TRIED_LEVEL, PAYS = 8, 4, 0.5
 # A single cell is cut into at most 2 to this many boxes; where nothing is known of f, into fewer.
 FINEST, FINEST_UNKNOWN = 20, 8
 # A lower threshold goes on from a higher one, to the same result as from the start: the last few chunks are kept.
@@ -93,8 +98,11 @@ class CellIntegrals:
     """Bounds of ∫|f_a − g_a|^p on every cell, summed over each group of output entries; refined where it pays."""
 
     def __init__(self, job: Job, cells: OrderedCells) -> None:
-        self.target, self.grid, self.p, self.unit, self.cells = job.target, job.grid, job.p, job.unit, cells
+        self.grid, self.cells = job.grid, cells
+        self.errors = BoxErrors(job.target, job.unit, job.p)
         self.groups = splitting_groups(job.target)
+        self.with_slopes = self._slopes_pay()
+        self.bounds: Bounds = self.errors.by_slopes if self.with_slopes else self.errors.by_ranges
         shape = (len(cells.choice), len(self.groups))
         self.level = np.zeros(shape, dtype=np.int64)
         self.upper, self.lower = np.zeros(shape), np.zeros(shape)
@@ -107,8 +115,9 @@ class CellIntegrals:
         while True:
             gap = self._gap_per_box()
             finest = np.where(np.isfinite(gap), FINEST, FINEST_UNKNOWN)
-            # A gap shrinks by no more than half when boxes are halved, and there are twice as many boxes then.
-            steps = np.where(gap > 4 * threshold, 2, 1)
+            # By ranges a gap shrinks by no more than half when boxes are halved, and there are twice as many boxes
+            # then: two halvings at once pass over nothing. By slopes it may shrink faster.
+            steps = np.where(gap > 4 * threshold, 1 if self.with_slopes else 2, 1)
             rough = (gap > threshold) & (self.level + steps <= finest)
             if not rough.any():
                 return
@@ -146,24 +155,30 @@ class CellIntegrals:
             size = max(1, CHUNK_BOXES >> int(level))
             for start in range(0, len(some), size):
                 cells = some[start : start + size]
-                bounds = self._bounds(cells, self.groups[group], int(level))
-                self.upper[cells, group], self.lower[cells, group] = bounds
+                found = self._bounds(cells, self.groups[group], int(level), self.bounds)
+                self.upper[cells, group], self.lower[cells, group] = found
 
-    def _bounds(self, which: Integers, rule: SplittingRule, level: int) -> tuple[Array, Array]:
+    def _slopes_pay(self) -> bool:
+        """Whether slopes narrow the gaps of a few cells, evenly taken, by so much that they are worth their price.
+
+        Gaps of ranges shrink with the side of the boxes: to halve them takes 2^k times the boxes for k inputs.
+        """
+        if not self.errors.can_have_slopes:
+            return False
+        which = np.unique(np.linspace(0, len(self.cells.choice) - 1, TRIED).round().astype(int))
+        gaps = np.zeros(2)
+        for rule in self.groups:
+            for at, bounds in enumerate((self.errors.by_ranges, self.errors.by_slopes)):
+                upper, lower = self._bounds(which, rule, min(rule.influence.size, TRIED_LEVEL), bounds)
+                gaps[at] += np.nan_to_num(upper - lower, nan=np.inf, posinf=np.inf).sum()
+        return bool(gaps[1] <= PAYS * gaps[0])
+
+    def _bounds(self, which: Integers, rule: SplittingRule, level: int, bounds: Bounds) -> tuple[Array, Array]:
         """Upper and lower bounds of the integral over each of some cells that are cut alike."""
         low, high = subdivided(self.grid.boxes(self.cells.choice[which]), rule.pieces(level))
         parts = len(low) // len(which)
-        f_low, f_high = range_on_boxes(self.target, low, high)
-        upper, lower = np.zeros(len(low)), np.zeros(len(low))
-        for entry in rule.entries:
-            at = (slice(None), *divmod(int(entry), self.target.width))
-            g_low, g_high = (np.repeat(end[which][at], parts) for end in (self.cells.low, self.cells.high))
-            # ∞ − ∞ where nothing is known of either.
-            with np.errstate(invalid="ignore", over="ignore"):
-                most = np.maximum(f_high[at] - g_low, g_high - f_low[at])
-                least = np.maximum(np.maximum(f_low[at] - g_high, g_low - f_high[at]), 0.0)
-            upper += power_above(np.where(np.isnan(most), np.inf, most), self.unit, self.p)
-            lower += power_below(np.where(np.isnan(least), 0.0, least), self.unit, self.p)
+        g_low, g_high = (np.repeat(end[which], parts, axis=0) for end in (self.cells.low, self.cells.high))
+        upper, lower = bounds(Boxes(low, high, g_low, g_high), rule.entries)
         volume = volumes(Enclosure.box(low, high))
         upper, lower = up_times(volume, upper), volume * lower
         upper, lower = (np.reshape(powers, (-1, parts)).sum(axis=1) for powers in (upper, lower))

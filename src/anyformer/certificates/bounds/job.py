@@ -20,6 +20,8 @@ from anyformer.targets.target import Symmetry, Target
 
 # A chunk has about a 32nd of all cells, but no fewer and no more than this, counted in every order of their tokens.
 CHUNKS, LEAST, MOST = 32, 1 << 9, 1 << 15
+# The parts that the bound on the cells is made of.
+PARTS = ("cells", "coincidence")
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +111,7 @@ class Sums:
     @property
     def upper(self) -> float:
         """The bound on ∫‖f − g‖^p over these cells."""
-        return self.parts["cells"] + self.parts["coincidence"]
+        return sum(self.parts[name] for name in PARTS)
 
 
 def together(sums: list[Sums]) -> Sums:

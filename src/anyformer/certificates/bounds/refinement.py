@@ -5,8 +5,8 @@ rest be worse than the sample, the threshold falls a little further. Nothing is 
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -28,10 +28,14 @@ EXTRA = 2
 
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """What the sum over all cells may be, given the range of f, and how close to the truth it should come."""
+    """What the sum over all cells may be, given the range of f, and how close to the truth it should come.
+
+    Parts of the sum that are *stated* should come out no larger, if that is cheap: they were derived before.
+    """
 
     allowed: Callable[[Array, Array], float]
     tightness: float
+    stated: Mapping[str, float] = field(default_factory=dict)
 
     def is_met(self, sums: Sums, share: float) -> bool:
         """Whether the sums, of a share of the cells, keep to what is allowed."""
@@ -48,7 +52,7 @@ class Goal:
         upper, lower = sums.upper / share, sums.lower / share
         middle = (upper ** (1 / p) + lower ** (1 / p)) / 2
         if upper <= allowed and upper ** (1 / p) <= self.tightness * middle:
-            return True
+            return share < 1 or all(sums.parts[name] <= most for name, most in self.stated.items())
         is_close = lower > 0.8**p * upper and middle**p > allowed
         return lower > allowed or not sums.is_known or is_close
 

@@ -1,0 +1,127 @@
+"""∫|f − g|^p over a box from a mean value form of f: upper and lower bounds that a few numbers give.
+
+Let the box have centre c and half-widths rᵢ, and let y = x − c. A form says f(x) − g(x) = a + Σ bᵢyᵢ with a and bᵢ in
+known intervals, other ones for every x. Take their midpoints a₀ and b₀ᵢ and their radii α and βᵢ:
+
+    f − g = X + R,   X = a₀ + Σ b₀ᵢyᵢ,   |R| ≤ Q = α + Σ βᵢ|yᵢ|,
+
+so by Minkowski ‖X‖ − ‖Q‖ ≤ ‖f − g‖ ≤ ‖X‖ + ‖Q‖. Here norms are means over the box: ‖X‖_p = (mean |X|^p)^(1/p). The yᵢ
+are independent and uniform, yᵢ² has the mean rᵢ²/3 and yᵢ⁴ the mean rᵢ⁴/5, |yᵢ| has the mean rᵢ/2 and the variance
+rᵢ²/12. So with sᵢ = |b₀ᵢ|rᵢ, tᵢ = βᵢrᵢ and v = Σ sᵢ²/3:
+
+- ‖X‖₂² = a₀² + v,  ‖X‖₄⁴ = a₀⁴ + 6a₀²v + 3v² − 2/15·Σ sᵢ⁴,  ‖X‖_∞ = |a₀| + Σ sᵢ;
+- ‖X‖₁ = |a₀| if X does not change its sign, |a₀| ≥ Σ sᵢ, and ‖X‖₁ ≤ ‖X‖₂ always;
+- ‖Q‖₁ = α + Σ tᵢ/2,  ‖Q‖₂² = ‖Q‖₁² + Σ tᵢ²/12,  ‖Q‖_∞ = α + Σ tᵢ.
+
+Other p lie between two of these: if 1/p = (1 − θ)/q + θ/r, then ‖·‖_p ≤ ‖·‖_q^(1−θ)·‖·‖_r^θ (Lyapunov). From below,
+‖X‖_p ≥ ‖X‖_q for q ≤ p, and ‖X‖_p ≥ |a₀|; for p < 2, Lyapunov's inequality for 2 between p and 4 bounds ‖X‖_p as well.
+
+Rounding. Sums and products of non-negative numbers, and the one difference, which is at least 3/5 of its first term,
+lose a few ulps for each input: less than ROUNDING for up to MOST_INPUTS. What underflows is below UNDERFLOWN in all.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from anyformer.arrays import Array
+from anyformer.certificates.bounds.powers import power_above, power_below
+from anyformer.certificates.propagation.enclosures import up
+
+MOST_INPUTS = 1 << 10
+ROUNDING = 2.0**-38
+UNDERFLOWN = 2.0**-250
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """a + Σ bᵢyᵢ on boxes: ends of a, (boxes,), ends of b and the half-widths, (inputs, boxes), all in some unit.
+
+    `off` bounds how far the point that the slopes belong to is from the middle of the box, along every input.
+    """
+
+    low: Array
+    high: Array
+    slope_low: Array
+    slope_high: Array
+    half: Array
+    off: Array
+
+    def powers(self, p: float) -> tuple[Array, Array]:
+        """Bounds of the mean of |a + Σ bᵢyᵢ|^p over every box, from above and from below; ∞ and 0 if unknown."""
+        with np.errstate(all="ignore"):
+            middle, radius = _split(self.low, self.high)
+            slope, doubt = _split(self.slope_low, self.slope_high)
+            size = np.abs(slope)
+            radius = radius + ((size + doubt) * self.off).sum(axis=0)
+            known = _Known(np.abs(middle), size * self.half)
+            rest = _rest_norm(radius, doubt * self.half, p)
+            most = known.norm_above(p) * (1 + ROUNDING) + rest + UNDERFLOWN
+            least = known.norm_below(p) * (1 - ROUNDING) - rest - UNDERFLOWN
+        most = np.where(np.isnan(most), np.inf, most)
+        least = np.maximum(np.where(np.isnan(least), 0.0, least), 0.0)
+        return power_above(most, 1.0, p), power_below(least, 1.0, p)
+
+
+def _split(low: Array, high: Array) -> tuple[Array, Array]:
+    """A point near the middle of an interval, and how far its ends are from there at most."""
+    middle = low / 2 + high / 2
+    return middle, up(np.maximum(high - middle, middle - low))
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """X = a₀ + Σ b₀ᵢyᵢ, by |a₀| and sᵢ."""
+
+    size: Array
+    reach: Array
+
+    def norm_above(self, p: float) -> Array:
+        """At least ‖X‖_p, but for rounding."""
+        if p == 2:
+            return self._second()
+        if p < 2:
+            first = np.where(self.size >= self.reach.sum(axis=0) * (1 + ROUNDING), self.size, self._second())
+            return _between(first, 1.0, self._second(), 2.0, p)
+        if p <= 4:
+            return _between(self._second(), 2.0, self._fourth(), 4.0, p)
+        return _between(self._fourth(), 4.0, self.size + self.reach.sum(axis=0), math.inf, p)
+
+    def norm_below(self, p: float) -> Array:
+        """At most ‖X‖_p, but for rounding."""
+        if p >= 2:
+            return self._second() if p < 4 else self._fourth()
+        share = (1 / p - 1 / 2) / (1 / p - 1 / 4)
+        # Rounding in the quotient is raised to the power 1/(1 − share) ≤ 3; ROUNDING covers that as well.
+        ratio = np.minimum(self._second() / self._fourth(), 1.0)
+        solved = self._second() * ratio ** (share / (1 - share))
+        return np.maximum(self.size, np.where(np.isnan(solved), 0.0, solved))
+
+    def _second(self) -> Array:
+        return np.sqrt(self.size**2 + self._variance())
+
+    def _fourth(self) -> Array:
+        variance = self._variance()
+        of_sum = 3 * variance**2 - 2 / 15 * (self.reach**4).sum(axis=0)
+        return np.asarray((self.size**4 + 6 * self.size**2 * variance + of_sum) ** 0.25)
+
+    def _variance(self) -> Array:
+        return np.asarray((self.reach**2).sum(axis=0) / 3)
+
+
+def _rest_norm(radius: Array, reach: Array, p: float) -> Array:
+    """At least ‖Q‖_p, rounded up."""
+    first = radius + reach.sum(axis=0) / 2
+    second = np.sqrt(first**2 + (reach**2).sum(axis=0) / 12)
+    most = radius + reach.sum(axis=0)
+    norm = _between(first, 1.0, second, 2.0, p) if p <= 2 else _between(second, 2.0, most, math.inf, p)
+    return np.asarray(norm * (1 + ROUNDING))
+
+
+def _between(first: Array, q: float, second: Array, r: float, p: float) -> Array:
+    """Lyapunov's bound of the norm p between the norms q ≤ p and r ≥ p."""
+    if p in (q, r):
+        return first if p == q else second
+    share = (1 / q - 1 / p) / (1 / q - 1 / r)
+    return np.asarray(first ** (1 - share) * second**share)
