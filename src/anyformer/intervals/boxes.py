@@ -110,7 +110,7 @@ def _centres(boxes: Ends) -> NDArray[np.float64]:
 def _in_pieces(follower: "_Values", boxes: Ends, shape: tuple[int, ...]) -> tuple[Ends, list[str | None]]:
     """What is enclosed on all boxes, an array of the given shape, and for each piece why something is unknown."""
     results, reasons = Ends(np.empty(shape, order="F"), np.empty(shape, order="F")), list[str | None]()
-    at_once = max(1, ENTRIES_AT_ONCE // max(1, boxes.low[:1].size))
+    at_once = follower.boxes_at_once(max(1, boxes.low[:1].size))
     for start in range(0, len(boxes.low), at_once):
         piece = slice(start, start + at_once)
         values, reason = _enclosed(follower, Ends(boxes.low[piece], boxes.high[piece]), shape[1:])
@@ -124,6 +124,10 @@ class _Values:
     """What is read off a run: the values."""
 
     function: Callable[[Any], Any]
+
+    def boxes_at_once(self, entries: int) -> int:
+        """How many boxes with so many entries to run the function on at once."""
+        return max(1, ENTRIES_AT_ONCE // entries)
 
     def run(self, batch: int | None, entries: int) -> Run:
         """A run to record in."""
@@ -142,6 +146,10 @@ class _Values:
 @dataclass(frozen=True)
 class _Forms(_Values):
     """The values, the values at the centre and the slopes, side by side along an axis behind the batch."""
+
+    def boxes_at_once(self, entries: int) -> int:
+        """Every array has as many slopes as there are inputs: together they should still be in a larger cache."""
+        return max(1, 4 * ENTRIES_AT_ONCE // (entries * (entries + 2)))
 
     def run(self, batch: int | None, entries: int) -> Run:
         """A run that follows slopes."""

@@ -4,6 +4,10 @@ from anyformer.arrays import Array
 from anyformer.intervals import IntervalArray, MeanValueForms, enclose, enclose_each, enclose_slopes
 from anyformer.targets.target import Target
 
+# Following slopes takes memory and time in proportion to the number of inputs. With more of them than this, no proof
+# has few enough cells anyway.
+MOST_INPUTS = 32
+
 
 def enclosure(target: Target, low: Array, high: Array) -> IntervalArray:
     """The target on boxes (batch, tokens, width), on all at once or, if it takes one sequence, on one after the other.
@@ -17,6 +21,14 @@ def range_on_boxes(target: Target, low: Array, high: Array) -> tuple[Array, Arra
     """Bounds of every output entry on boxes of inputs, all of shape (batch, tokens, width); infinite if unknown."""
     values = enclosure(target, low, high)
     return values.low, values.high
+
+
+def can_have_slopes(target: Target) -> bool:
+    """Whether mean value forms may be asked for: of a function that takes a batch, and has few inputs.
+
+    A function of one sequence would be run on one box after the other, once more for every input.
+    """
+    return target.vectorised and target.tokens * target.width <= MOST_INPUTS
 
 
 def forms_on_boxes(target: Target, low: Array, high: Array) -> MeanValueForms:

@@ -17,7 +17,7 @@ Other p lie between two of these: if 1/p = (1 − θ)/q + θ/r, then ‖·‖_p 
 ‖X‖_p ≥ ‖X‖_q for q ≤ p, and ‖X‖_p ≥ |a₀|; for p < 2, Lyapunov's inequality for 2 between p and 4 bounds ‖X‖_p as well.
 
 Rounding. Sums and products of non-negative numbers, and the one difference, which is at least 3/5 of its first term,
-lose a few ulps for each input: less than ROUNDING for up to MOST_INPUTS. What underflows is below UNDERFLOWN in all.
+lose a few ulps for each input: less than ROUNDING for a thousand inputs. What underflows is below UNDERFLOWN in all.
 """
 
 import math
@@ -29,7 +29,6 @@ from anyformer.arrays import Array
 from anyformer.certificates.bounds.powers import power_above, power_below
 from anyformer.certificates.propagation.enclosures import up
 
-MOST_INPUTS = 1 << 10
 ROUNDING = 2.0**-38
 UNDERFLOWN = 2.0**-250
 

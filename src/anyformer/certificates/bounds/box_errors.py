@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from anyformer.arrays import Array, Integers
-from anyformer.certificates.bounds.affine_norms import MOST_INPUTS, Affine
+from anyformer.certificates.bounds.affine_norms import Affine
 from anyformer.certificates.bounds.powers import power_above, power_below
 from anyformer.certificates.propagation.enclosures import SMALLEST, ULP, up
 from anyformer.intervals import MeanValueForms
@@ -46,11 +46,6 @@ class BoxErrors:
     target: Target
     unit: float
     p: float
-
-    @property
-    def can_have_slopes(self) -> bool:
-        """Whether slopes may be followed at all: a function that takes one sequence is run on one box at a time."""
-        return self.target.vectorised and self.target.tokens * self.target.width <= MOST_INPUTS
 
     def by_ranges(self, boxes: Boxes, entries: Integers) -> tuple[Array, Array]:
         """Upper and lower bounds of the mean over every box, summed over some entries of the output."""

@@ -23,7 +23,7 @@ from anyformer.certificates.bounds.job import Job, Sums
 from anyformer.certificates.bounds.splitting import SplittingRule, splitting_groups, subdivided
 from anyformer.certificates.propagation.enclosures import Enclosure, up_times
 from anyformer.certificates.propagation.gate import vigilant
-from anyformer.targets.ranges import range_on_boxes
+from anyformer.targets.ranges import can_have_slopes, range_on_boxes
 from anyformer.targets.target import Target
 
 Bounds: TypeAlias = Callable[[Boxes, Integers], tuple[Array, Array]]
@@ -163,7 +163,7 @@ class CellIntegrals:
 
         Gaps of ranges shrink with the side of the boxes: to halve them takes 2^k times the boxes for k inputs.
         """
-        if not self.errors.can_have_slopes:
+        if not can_have_slopes(self.errors.target):
             return False
         which = np.unique(np.linspace(0, len(self.cells.choice) - 1, TRIED).round().astype(int))
         gaps = np.zeros(2)
