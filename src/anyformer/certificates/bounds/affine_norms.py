@@ -10,11 +10,14 @@ are independent and uniform, yᵢ² has the mean rᵢ²/3 and yᵢ⁴ the mean r
 rᵢ²/12. So with sᵢ = |b₀ᵢ|rᵢ, tᵢ = βᵢrᵢ and v = Σ sᵢ²/3:
 
 - ‖X‖₂² = a₀² + v,  ‖X‖₄⁴ = a₀⁴ + 6a₀²v + 3v² − 2/15·Σ sᵢ⁴,  ‖X‖_∞ = |a₀| + Σ sᵢ;
-- ‖X‖₁ = |a₀| if X does not change its sign, |a₀| ≥ Σ sᵢ, and ‖X‖₁ ≤ ‖X‖₂ always;
+- ‖X‖₁ = E h(B), where B is X without its largest term, s₁, and h(b) is the mean of |b + b₀₁y₁|: (b² + s₁²)/(2s₁) for
+  |b| ≤ s₁ and |b| beyond. h is convex, so E h(B) ≥ h(E B) = h(a₀). As a function of b² it is increasing and concave, so
+  E h(B) ≤ h(√(E B²)) with E B² = a₀² + v − s₁²/3; and with W = (|a₀| + Σ sᵢ − s₁)² ≥ B² it lies above its chord from 0
+  to W, so E h(B) ≥ h(0) + (h(√W) − h(0))·E B²/W;
 - ‖Q‖₁ = α + Σ tᵢ/2,  ‖Q‖₂² = ‖Q‖₁² + Σ tᵢ²/12,  ‖Q‖_∞ = α + Σ tᵢ.
 
 Other p lie between two of these: if 1/p = (1 − θ)/q + θ/r, then ‖·‖_p ≤ ‖·‖_q^(1−θ)·‖·‖_r^θ (Lyapunov). From below,
-‖X‖_p ≥ ‖X‖_q for q ≤ p, and ‖X‖_p ≥ |a₀|; for p < 2, Lyapunov's inequality for 2 between p and 4 bounds ‖X‖_p as well.
+‖X‖_p ≥ ‖X‖_q for q ≤ p.
 
 Rounding. Sums and products of non-negative numbers, and the one difference, which is at least 3/5 of its first term,
 lose a few ulps for each input: less than ROUNDING for a thousand inputs. What underflows is below UNDERFLOWN in all.
@@ -81,21 +84,38 @@ class _Known:
         if p == 2:
             return self._second()
         if p < 2:
-            first = np.where(self.size >= self.reach.sum(axis=0) * (1 + ROUNDING), self.size, self._second())
-            return _between(first, 1.0, self._second(), 2.0, p)
+            return _between(self._first_above(), 1.0, self._second(), 2.0, p)
         if p <= 4:
             return _between(self._second(), 2.0, self._fourth(), 4.0, p)
         return _between(self._fourth(), 4.0, self.size + self.reach.sum(axis=0), math.inf, p)
 
     def norm_below(self, p: float) -> Array:
         """At most ‖X‖_p, but for rounding."""
-        if p >= 2:
-            return self._second() if p < 4 else self._fourth()
-        share = (1 / p - 1 / 2) / (1 / p - 1 / 4)
-        # Rounding in the quotient is raised to the power 1/(1 − share) ≤ 3; ROUNDING covers that as well.
-        ratio = np.minimum(self._second() / self._fourth(), 1.0)
-        solved = self._second() * ratio ** (share / (1 - share))
-        return np.maximum(self.size, np.where(np.isnan(solved), 0.0, solved))
+        if p < 2:
+            return self._first_below()
+        return self._second() if p < 4 else self._fourth()
+
+    def _first_above(self) -> Array:
+        return self._mean_size(np.sqrt(self._square_of_others()))
+
+    def _first_below(self) -> Array:
+        largest = self.reach.max(axis=0)
+        whole = self.size + self.reach.sum(axis=0)
+        most = whole - largest + ROUNDING * whole  # never too small, however small the others are beside the largest
+        # Where all is 0 but the largest term, the chord is a point, and h(a₀) is exact.
+        share = np.where(most > 0, self._square_of_others() / np.maximum(most, UNDERFLOWN) ** 2, 0.0)
+        chord = largest / 2 + (self._mean_size(most) - largest / 2) * np.clip(share, 0.0, 1.0)
+        return np.asarray(np.maximum(self._mean_size(self.size), chord))
+
+    def _square_of_others(self) -> Array:
+        """E B²: the largest term is left out."""
+        others = (self.reach**2).sum(axis=0) - self.reach.max(axis=0) ** 2
+        return np.asarray(self.size**2 + np.maximum(others, 0.0) / 3)
+
+    def _mean_size(self, b: Array) -> Array:
+        """h(b) for b ≥ 0."""
+        largest = self.reach.max(axis=0)
+        return np.where(b < largest, (b**2 / np.maximum(largest, UNDERFLOWN) + largest) / 2, b)
 
     def _second(self) -> Array:
         return np.sqrt(self.size**2 + self._variance())

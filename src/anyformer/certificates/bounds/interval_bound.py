@@ -29,8 +29,9 @@ from anyformer.targets.target import Target
 Bounds: TypeAlias = Callable[[Boxes, Integers], tuple[Array, Array]]
 
 CHUNK_BOXES = 1 << 17
-# Slopes are tried on so many cells, each halved so many times; they must narrow the gaps to this share.
-TRIED, TRIED_LEVEL, PAYS = 8, 4, 0.5
+# Whether slopes pay is tried on some cells that are cut into about so many boxes together, each halved so many times.
+# They must narrow the gaps to a share.
+TRIED_BOXES, TRIED_LEVELS, PAYS = 1 << 8, (4, 8, 12), 0.5
 # A single cell is cut into at most 2 to this many boxes; where nothing is known of f, into fewer.
 FINEST, FINEST_UNKNOWN = 20, 8
 # A lower threshold goes on from a higher one, to the same result as from the start: the last few chunks are kept.
@@ -101,8 +102,7 @@ class CellIntegrals:
         self.grid, self.cells = job.grid, cells
         self.errors = BoxErrors(job.target, job.unit, job.p)
         self.groups = splitting_groups(job.target)
-        self.with_slopes = self._slopes_pay()
-        self.bounds: Bounds = self.errors.by_slopes if self.with_slopes else self.errors.by_ranges
+        self.tried = {} if can_have_slopes(job.target) else dict.fromkeys(TRIED_LEVELS, False)
         shape = (len(cells.choice), len(self.groups))
         self.level = np.zeros(shape, dtype=np.int64)
         self.upper, self.lower = np.zeros(shape), np.zeros(shape)
@@ -117,7 +117,10 @@ class CellIntegrals:
             finest = np.where(np.isfinite(gap), FINEST, FINEST_UNKNOWN)
             # By ranges a gap shrinks by no more than half when boxes are halved, and there are twice as many boxes
             # then: two halvings at once pass over nothing. By slopes it may shrink faster.
-            steps = np.where(gap > 4 * threshold, 1 if self.with_slopes else 2, 1)
+            at_most = np.ones_like(self.level)
+            for level in np.unique(self.level[gap > 4 * threshold]):
+                at_most[self.level == level] = 1 if self._with_slopes(int(level) + 2) else 2
+            steps = np.where(gap > 4 * threshold, at_most, 1)
             rough = (gap > threshold) & (self.level + steps <= finest)
             if not rough.any():
                 return
@@ -142,36 +145,42 @@ class CellIntegrals:
             f_high=self.range[1],
             boxes=int((2**self.level).sum()),
             gap_per_box=float(self._gap_per_box().max()),
+            by_slopes=any(self.tried.values()),
             is_known=bool(np.isfinite(self.cells.low).all() and np.isfinite(self.cells.high).all()),
         )
 
     def _gap_per_box(self) -> Array:
-        with np.errstate(invalid="ignore"):  # ∞ − ∞: nothing is known
-            return np.nan_to_num(self.upper - self.lower, nan=np.inf, posinf=np.inf) / 2.0**self.level
+        return _gap(self.upper, self.lower) / 2.0**self.level
 
     def _integrate(self, which: Integers, group: int) -> None:
         for level in np.unique(self.level[which, group]):
             some = which[self.level[which, group] == level]
             size = max(1, CHUNK_BOXES >> int(level))
+            bounds = self.errors.by_slopes if self._with_slopes(int(level)) else self.errors.by_ranges
             for start in range(0, len(some), size):
                 cells = some[start : start + size]
-                found = self._bounds(cells, self.groups[group], int(level), self.bounds)
+                found = self._bounds(cells, self.groups[group], int(level), bounds)
                 self.upper[cells, group], self.lower[cells, group] = found
 
-    def _slopes_pay(self) -> bool:
+    def _with_slopes(self, level: int) -> bool:
+        """Whether cells halved so often are bounded by slopes; once these pay, they do for finer cuts too."""
+        return any(self._slopes_pay(tried) for tried in TRIED_LEVELS if tried <= max(level, TRIED_LEVELS[0]))
+
+    def _slopes_pay(self, level: int) -> bool:
         """Whether slopes narrow the gaps of a few cells, evenly taken, by so much that they are worth their price.
 
-        Gaps of ranges shrink with the side of the boxes: to halve them takes 2^k times the boxes for k inputs.
+        Gaps of ranges shrink with the side of the boxes: to halve them takes 2^k times the boxes for k inputs. The
+        answer depends on the chunk and the level alone.
         """
-        if not can_have_slopes(self.errors.target):
-            return False
-        which = np.unique(np.linspace(0, len(self.cells.choice) - 1, TRIED).round().astype(int))
-        gaps = np.zeros(2)
-        for rule in self.groups:
-            for at, bounds in enumerate((self.errors.by_ranges, self.errors.by_slopes)):
-                upper, lower = self._bounds(which, rule, min(rule.influence.size, TRIED_LEVEL), bounds)
-                gaps[at] += np.nan_to_num(upper - lower, nan=np.inf, posinf=np.inf).sum()
-        return bool(gaps[1] <= PAYS * gaps[0])
+        if level not in self.tried:
+            count = max(1, TRIED_BOXES >> level)
+            which = np.unique(np.linspace(0, len(self.cells.choice) - 1, count).round().astype(int))
+            ranges, slopes = (
+                sum(_gap(*self._bounds(which, rule, level, bounds)).sum() for rule in self.groups)
+                for bounds in (self.errors.by_ranges, self.errors.by_slopes)
+            )
+            self.tried[level] = bool(slopes <= PAYS * ranges)
+        return self.tried[level]
 
     def _bounds(self, which: Integers, rule: SplittingRule, level: int, bounds: Bounds) -> tuple[Array, Array]:
         """Upper and lower bounds of the integral over each of some cells that are cut alike."""
@@ -183,6 +192,11 @@ class CellIntegrals:
         upper, lower = up_times(volume, upper), volume * lower
         upper, lower = (np.reshape(powers, (-1, parts)).sum(axis=1) for powers in (upper, lower))
         return upper, lower * (1 - 2.0**-30)
+
+
+def _gap(upper: Array, lower: Array) -> Array:
+    with np.errstate(invalid="ignore"):  # ∞ − ∞: nothing is known
+        return np.nan_to_num(upper - lower, nan=np.inf, posinf=np.inf)
 
 
 def _coinciding(choice: Integers) -> Booleans:

@@ -107,6 +107,8 @@ class Sums:
     gap_per_box: float = 0.0
     is_known: bool = True
     """Whether something finite is known of every output."""
+    by_slopes: bool = False
+    """Whether boxes were bounded by slopes: the bounds then come close to each other fast."""
 
     @property
     def upper(self) -> float:
@@ -127,4 +129,5 @@ def together(sums: list[Sums]) -> Sums:
         boxes=sum(one.boxes for one in sums),
         gap_per_box=max(one.gap_per_box for one in sums),
         is_known=all(one.is_known for one in sums),
+        by_slopes=any(one.by_slopes for one in sums),
     )

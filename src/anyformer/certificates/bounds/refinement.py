@@ -20,6 +20,8 @@ SAMPLED_CHUNKS = 8
 FALL = 2.0
 TIGHTNESS = 1.5
 """How close the bound comes to the truth if nothing else is asked for, as a factor, and as far as that is cheap."""
+# Bounds this close to each other, as a share, tell whether the tolerance can be met. Closer ones are cheap by slopes.
+CLOSE, CLOSE_BY_SLOPES = 0.8, 0.95
 # Once the tolerance is met, cells are cut further to come closer to the truth, but into no more boxes than this, or
 # this many times those that met it; unless a bound tighter than usual is asked for.
 CHEAP_BOXES = 1 << 20
@@ -53,7 +55,7 @@ class Goal:
         middle = (upper ** (1 / p) + lower ** (1 / p)) / 2
         if upper <= allowed and upper ** (1 / p) <= self.tightness * middle:
             return share < 1 or all(sums.parts[name] <= most for name, most in self.stated.items())
-        is_close = lower > 0.8**p * upper and middle**p > allowed
+        is_close = lower > (CLOSE_BY_SLOPES if sums.by_slopes else CLOSE) ** p * upper and middle**p > allowed
         return lower > allowed or not sums.is_known or is_close
 
 
