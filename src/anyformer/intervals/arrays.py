@@ -246,7 +246,8 @@ class Tristate(_Dispatched):
         refuse_options("astype", how)
         if np.dtype(dtype) == np.float64:
             numbers = ends_of(self)
-            return seen(Ends(numbers.low[()], numbers.high[()]) if self._is_number else numbers)
+            shown = seen(Ends(numbers.low[()], numbers.high[()]) if self._is_number else numbers)
+            return _carrying(shown, lambda: _form(self))
         if np.dtype(dtype) == np.bool_:
             return self
         raise IntervalError(f"A condition on intervals becomes float64 only; got astype({np.dtype(dtype)}).")
