@@ -47,7 +47,7 @@ SPINE = [
 WITHIN = {
     "intervals": [
         *("runs", "errors", "memory", "ends", "conditions", "rules", "supported"),
-        *("ufuncs", "calls", "callers", "slopes", "methods", "arrays", "boxes"),
+        *("ufuncs", "calls", "callers", "slopes", "methods", "arrays", "following", "boxes"),
     ],
     "intervals.slopes": [
         *("forms", "elementwise", "elementwise_of_two", "orders", "reductions", "movement", "table", "calls"),

@@ -16,15 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from anyformer.errors import NoSlopes
 from anyformer.intervals.arrays import IntervalArray, seen
 from anyformer.intervals.ends import Ends, ends_of
 from anyformer.intervals.errors import ADVICE, IntervalError
+from anyformer.intervals.following import Forms, Values, centres_of, nothing_known
 from anyformer.intervals.runs import Run, running
-from anyformer.intervals.slopes.forms import Form, dense, form_of, point
 
-# Rules make several passes over their arguments: arrays of this many entries are still in the cache at the next one.
-ENTRIES_AT_ONCE = 2**15
 # Boxes of a piece that are not settled after so many runs count as unknown. One suspect takes 2·log₂ of the boxes at
 # most.
 MOST_RUNS = 256
@@ -59,7 +56,7 @@ def enclose(function: Callable[[Any], Any], low: ArrayLike, high: ArrayLike) -> 
         ([[[0.5], [1.0]]], [[[1.0], [2.0]]])
     """
     boxes = _boxes(low, high)
-    return _shown(*_in_pieces(_Values(function), boxes, boxes.low.shape))
+    return _shown(*_in_pieces(Values(function), boxes, boxes.low.shape))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,18 +93,21 @@ def enclose_slopes(function: Callable[[Any], Any], low: ArrayLike, high: ArrayLi
         (0.5, 0.5, 1.5)
     """
     boxes = _boxes(low, high)
-    batch, *entry = boxes.low.shape
-    results, reasons = _in_pieces(_Forms(function), boxes, (batch, 2 + boxes.low[0].size, *entry))
+    return _forms_shown(boxes, *_in_pieces(Forms(function), boxes, _shape_of_forms(boxes)))
+
+
+def _shape_of_forms(boxes: Ends) -> tuple[int, ...]:
+    """Values, values at the centre and slopes in a row for every box."""
+    batch, tokens, width = boxes.low.shape
+    return batch, 2 + tokens * width, tokens, width
+
+
+def _forms_shown(boxes: Ends, results: Ends, reasons: Sequence[str | None]) -> MeanValueForms:
     parts = [_shown(Ends(results.low[:, at], results.high[:, at]), reasons) for at in (0, 1, slice(2, None))]
-    return MeanValueForms(_centres(boxes), *parts)
+    return MeanValueForms(centres_of(boxes), *parts)
 
 
-def _centres(boxes: Ends) -> NDArray[np.float64]:
-    """A point near the middle of every box, and in it."""
-    return np.asarray(np.clip(boxes.low / 2 + boxes.high / 2, boxes.low, boxes.high))
-
-
-def _in_pieces(follower: "_Values", boxes: Ends, shape: tuple[int, ...]) -> tuple[Ends, list[str | None]]:
+def _in_pieces(follower: Values, boxes: Ends, shape: tuple[int, ...]) -> tuple[Ends, list[str | None]]:
     """What is enclosed on all boxes, an array of the given shape, and for each piece why something is unknown."""
     results, reasons = Ends(np.empty(shape, order="F"), np.empty(shape, order="F")), list[str | None]()
     at_once = follower.boxes_at_once(max(1, boxes.low[:1].size))
@@ -119,86 +119,31 @@ def _in_pieces(follower: "_Values", boxes: Ends, shape: tuple[int, ...]) -> tupl
     return results, reasons
 
 
-@dataclass(frozen=True)
-class _Values:
-    """What is read off a run: the values."""
-
-    function: Callable[[Any], Any]
-
-    def boxes_at_once(self, entries: int) -> int:
-        """How many boxes with so many entries to run the function on at once."""
-        return max(1, ENTRIES_AT_ONCE // entries)
-
-    def run(self, batch: int | None, entries: int) -> Run:
-        """A run to record in."""
-        return Run(batch)
-
-    def start(self, boxes: Ends) -> Any:
-        """The argument."""
-        # The batch lies next to each other in memory, so that reductions over tokens and width run along it.
-        return seen(Ends(boxes.low.copy(order="F"), boxes.high.copy(order="F")))
-
-    def read(self, result: Any, values: Ends) -> Ends:
-        """What the function returned, as ends."""
-        return values
-
-
-@dataclass(frozen=True)
-class _Forms(_Values):
-    """The values, the values at the centre and the slopes, side by side along an axis behind the batch."""
-
-    def boxes_at_once(self, entries: int) -> int:
-        """Every array has as many slopes as there are inputs: together they should still be in a larger cache."""
-        return max(1, 4 * ENTRIES_AT_ONCE // (entries * (entries + 2)))
-
-    def run(self, batch: int | None, entries: int) -> Run:
-        """A run that follows slopes."""
-        return Run(batch, entries)
-
-    def start(self, boxes: Ends) -> Any:
-        """Each input has the slope 1 in itself and 0 in all others."""
-        x = super().start(boxes)
-        tokens, width = boxes.low.shape[1:]
-        slopes = []
-        for at in range(tokens * width):
-            slope = np.zeros(boxes.low.shape, order="F")
-            slope[:, at // width, at % width] = 1.0
-            slopes.append(point(slope))
-        x._carry(Form(x._ends, point(_centres(x._ends)), tuple(slopes)))
-        return x
-
-    def read(self, result: Any, values: Ends) -> Ends:
-        """All of them; infinite where the function's slopes are not known."""
-        batch, *entry = values.low.shape
-        inputs = int(np.prod(entry))
-        try:
-            form = form_of(result, inputs)
-        except NoSlopes:
-            nothing = _nothing(values.low.shape)
-            form = Form(values, nothing, (nothing,) * inputs)
-        parts = (values, form.centre, *(dense(slope, values) for slope in form.slopes))
-        ends = Ends(*(np.empty((batch, len(parts), *entry), order="F") for _ in range(2)))
-        for at, part in enumerate(parts):
-            ends.low[:, at] = np.where(np.isnan(part.low), -np.inf, part.low)
-            ends.high[:, at] = np.where(np.isnan(part.high), np.inf, part.high)
-        return ends
-
-
 def enclose_each(function: Callable[[Any], Any], low: ArrayLike, high: ArrayLike) -> IntervalArray:
-    """The same for a function that takes one (tokens, width) array: box by box."""
+    """`enclose` for a function that takes one (tokens, width) array: box by box."""
     boxes = _boxes(low, high)
-    results, reasons = _nothing(boxes.low.shape), []
+    return _shown(*_one_by_one(Values(function), boxes, boxes.low.shape))
+
+
+def enclose_slopes_each(function: Callable[[Any], Any], low: ArrayLike, high: ArrayLike) -> MeanValueForms:
+    """`enclose_slopes` for a function that takes one (tokens, width) array: box by box."""
+    boxes = _boxes(low, high)
+    return _forms_shown(boxes, *_one_by_one(Forms(function), boxes, _shape_of_forms(boxes)))
+
+
+def _one_by_one(follower: Values, boxes: Ends, shape: tuple[int, ...]) -> tuple[Ends, list[str | None]]:
+    results, reasons = nothing_known(shape), list[str | None]()
     for at in range(len(boxes.low)):
         box = Ends(boxes.low[at], boxes.high[at])
         try:
-            run, values = _run(_Values(function), box, None)
+            run, values = _run(follower, box, None)
         except _Fault as fault:
             raise _error(box, str(fault)) from fault.__cause__
         if values is None:
             reasons.append(_on_box(box, str(run.reason)))
         else:
             results.low[at], results.high[at] = values.low, values.high
-    return _shown(results, reasons)
+    return results, reasons
 
 
 def _boxes(low: ArrayLike, high: ArrayLike) -> Ends:
@@ -208,10 +153,6 @@ def _boxes(low: ArrayLike, high: ArrayLike) -> Ends:
     return ends_of(boxes)
 
 
-def _nothing(shape: tuple[int, ...]) -> Ends:
-    return Ends(np.full(shape, -np.inf), np.full(shape, np.inf))
-
-
 def _shown(results: Ends, reasons: Sequence[str | None]) -> IntervalArray:
     # The result belongs to no run, even if a function calls `enclose` itself.
     with running(None):
@@ -219,15 +160,15 @@ def _shown(results: Ends, reasons: Sequence[str | None]) -> IntervalArray:
     return enclosed
 
 
-def _enclosed(follower: _Values, boxes: Ends, entry: tuple[int, ...]) -> tuple[Ends, str | None]:
+def _enclosed(follower: Values, boxes: Ends, entry: tuple[int, ...]) -> tuple[Ends, str | None]:
     """The enclosure on the boxes of one piece, and for the first unknown box the reason."""
     run, values = _followed(follower, boxes)
     return (values, None) if values is not None else _told_apart(follower, boxes, entry, run)
 
 
-def _told_apart(follower: _Values, boxes: Ends, entry: tuple[int, ...], run: Run) -> tuple[Ends, str]:
+def _told_apart(follower: Values, boxes: Ends, entry: tuple[int, ...], run: Run) -> tuple[Ends, str]:
     """Run the function without the suspects of the run before, until no step is left without a value."""
-    results, reasons, waiting = _nothing((len(boxes.low), *entry)), dict[int, str](), []
+    results, reasons, waiting = nothing_known((len(boxes.low), *entry)), dict[int, str](), []
     which, values = np.arange(len(boxes.low)), None
     for _ in range(MOST_RUNS):
         if values is None:
@@ -245,19 +186,19 @@ def _told_apart(follower: _Values, boxes: Ends, entry: tuple[int, ...], run: Run
     return results, _on_box(Ends(boxes.low[first], boxes.high[first]), reasons.get(first, str(run.reason)))
 
 
-def _followed(follower: _Values, boxes: Ends) -> tuple[Run, Ends | None]:
+def _followed(follower: Values, boxes: Ends) -> tuple[Run, Ends | None]:
     try:
         return _run(follower, boxes, len(boxes.low))
     except _Fault as fault:
         raise _blame(follower, boxes, fault) from fault.__cause__
 
 
-def _run(follower: _Values, boxes: Ends, batch: int | None) -> tuple[Run, Ends | None]:
+def _run(follower: Values, boxes: Ends, batch: int | None) -> tuple[Run, Ends | None]:
     """Run the function; no values if some step has none. Raises _Fault for what cannot be followed.
 
     What goes wrong after a step without a value may be due to it: then it does not count.
     """
-    run = follower.run(batch, boxes.low[0].size)
+    run = follower.run(batch, boxes.low.size // (batch or 1))
     with running(run):
         try:
             values = _call(follower, follower.start(boxes), run)
@@ -268,7 +209,7 @@ def _run(follower: _Values, boxes: Ends, batch: int | None) -> tuple[Run, Ends |
     return run, values if run.is_defined else None
 
 
-def _call(follower: _Values, x: Any, run: Run) -> Ends:
+def _call(follower: Values, x: Any, run: Run) -> Ends:
     try:
         # Overflow in plain arithmetic shows in the result; a warning would only repeat this.
         with np.errstate(all="ignore"):
@@ -295,7 +236,7 @@ def _fault(error: Exception) -> _Fault:
     return _Fault(f"On intervals it raised {type(error).__name__}: {said}. {ADVICE}")
 
 
-def _blame(follower: _Values, boxes: Ends, fault: _Fault) -> IntervalError:
+def _blame(follower: Values, boxes: Ends, fault: _Fault) -> IntervalError:
     """Halve the boxes, keeping the first half that fails, until one box is left that fails alone."""
     while len(boxes.low) > 1:
         middle = len(boxes.low) // 2

@@ -1,7 +1,14 @@
 """The range of a target on boxes, from its own formula run on intervals."""
 
 from anyformer.arrays import Array
-from anyformer.intervals import IntervalArray, MeanValueForms, enclose, enclose_each, enclose_slopes
+from anyformer.intervals import (
+    IntervalArray,
+    MeanValueForms,
+    enclose,
+    enclose_each,
+    enclose_slopes,
+    enclose_slopes_each,
+)
 from anyformer.targets.target import Target
 
 # Following slopes takes memory and time in proportion to the number of inputs. With more of them than this, no proof
@@ -24,13 +31,10 @@ def range_on_boxes(target: Target, low: Array, high: Array) -> tuple[Array, Arra
 
 
 def can_have_slopes(target: Target) -> bool:
-    """Whether mean value forms may be asked for: of a function that takes a batch, and has few inputs.
-
-    A function of one sequence would be run on one box after the other, once more for every input.
-    """
-    return target.vectorised and target.tokens * target.width <= MOST_INPUTS
+    """Whether mean value forms may be asked for: of a function with few inputs."""
+    return target.tokens * target.width <= MOST_INPUTS
 
 
 def forms_on_boxes(target: Target, low: Array, high: Array) -> MeanValueForms:
-    """The target on boxes as mean value forms, for a function that takes a batch; infinite where nothing is known."""
-    return enclose_slopes(target.function, low, high)
+    """The target on boxes as mean value forms; infinite where nothing is known."""
+    return (enclose_slopes if target.vectorised else enclose_slopes_each)(target.function, low, high)

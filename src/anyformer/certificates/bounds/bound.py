@@ -131,7 +131,8 @@ def _norm(power: float, job: Job) -> float:
 
 def _power(norm: float, job: Job) -> float:
     """The largest power whose norm counts as the given one."""
-    return float((norm / job.unit / INFLATION) ** job.p / INFLATION)
+    with np.errstate(over="ignore"):
+        return float(np.float64(norm / job.unit / INFLATION) ** job.p / INFLATION)
 
 
 @dataclass(frozen=True, eq=False)

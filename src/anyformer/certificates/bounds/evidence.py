@@ -13,7 +13,7 @@ from anyformer.targets.target import Target
 
 _POINTS = 16
 # Slopes count as known if they are on this share of random boxes with a side of this share of the domain's.
-_KNOWN, _SIDE, _BOXES = 0.9, 2.0**-5, 256
+_KNOWN, _SIDE, _BOXES, _ONE_BY_ONE = 0.9, 2.0**-5, 256, 32
 
 
 class Evidence(enum.Enum):
@@ -75,9 +75,8 @@ def has_slopes(target: Target) -> bool:
     if not can_have_slopes(target):
         return False
     sides = (target.domain.highs(target.width) - target.domain.lows(target.width)) * _SIDE
-    low = target.domain.lows(target.width) + np.random.default_rng(7).random(
-        (_BOXES, target.tokens, target.width)
-    ) * sides * (1 / _SIDE - 1)
+    shape = (_BOXES if target.vectorised else _ONE_BY_ONE, target.tokens, target.width)
+    low = target.domain.lows(target.width) + np.random.default_rng(7).random(shape) * sides * (1 / _SIDE - 1)
     try:
         slopes = forms_on_boxes(target, low, low + sides).slopes
     except IntervalError:

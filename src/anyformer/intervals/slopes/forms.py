@@ -18,6 +18,7 @@ gives none: `form_of` takes an array without a form for a constant only if it is
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -25,6 +26,7 @@ import numpy as np
 from anyformer.errors import NoSlopes
 from anyformer.intervals.ends import Ends, Held, Plain, ends_of, is_point, is_truth, opened
 from anyformer.intervals.rules.elementwise.arithmetic import add, multiply
+from anyformer.intervals.rules.rounding import SMALLEST, SMALLEST_NORMAL, all_finite, outward_finite
 
 Slopes: TypeAlias = tuple[Ends | None, ...]
 
@@ -89,7 +91,39 @@ def each(change: Callable[[Ends], Ends], slopes: Slopes) -> Slopes:
 
 def scaled(factor: Ends, slopes: Slopes) -> Slopes:
     """Every slope times a factor."""
-    return each(lambda slope: multiply(factor, slope), slopes)
+    is_positive = bool((factor.low >= 0).all())
+    return each(lambda slope: _times(factor, slope, is_positive), slopes)
+
+
+def _times(factor: Ends, slope: Ends, is_positive: bool) -> Ends:
+    """`multiply` for slopes, many of which are 0: a product is exactly 0 where a factor is, and only there stays so.
+
+    For a factor ≥ 0 the product rises with the slope, so its ends are at those of the slope.
+    """
+    if is_point(factor) or not is_positive:
+        low, high = _corners(factor, slope)
+    else:
+        low = np.minimum(factor.low * slope.low, factor.high * slope.low)
+        high = np.maximum(factor.low * slope.high, factor.high * slope.high)
+    if not all_finite(low, high):
+        return multiply(factor, slope)
+    result = outward_finite(low, high)
+    tiny_low, tiny_high = np.abs(low) < SMALLEST_NORMAL, np.abs(high) < SMALLEST_NORMAL
+    if tiny_low.any() or tiny_high.any():
+        # Below the normal numbers a product may be off by half of SMALLEST, however small it is.
+        moving = ((slope.low != 0) | (slope.high != 0)) & ((factor.low != 0) | (factor.high != 0))
+        result.low = np.where(tiny_low & moving, result.low - SMALLEST, result.low)
+        result.high = np.where(tiny_high & moving, result.high + SMALLEST, result.high)
+    return result
+
+
+def _corners(a: Ends, b: Ends) -> tuple[Plain, Plain]:
+    products = [x * y for x in _ends(a) for y in _ends(b)]
+    return np.asarray(reduce(np.minimum, products)), np.asarray(reduce(np.maximum, products))
+
+
+def _ends(a: Ends) -> tuple[Plain, ...]:
+    return (a.low,) if is_point(a) else (a.low, a.high)
 
 
 def added(first: Slopes, second: Slopes) -> Slopes:
