@@ -23,9 +23,9 @@ from anyformer.construction.request import Request
 from anyformer.networks.layers import BlockShape
 from anyformer.networks.network import Network
 
-SAMPLED_CELLS, POINTS = 96, 64
+SAMPLED_CELLS, POINTS = 192, 64
 # Boxes that the small proof may cut its cells into: a fraction of a second for most functions.
-MOST_BOXES = 1 << 16
+MOST_BOXES = 1 << 17
 
 
 def cutting_seconds(request: Request, lattice: Lattice, ramp: float) -> float:
