@@ -36,10 +36,6 @@ class Number:
         return Number(total, _plain((self.doubt + other.doubt + rounding) * np.where(parts > 1, UP, 1.0)))
 
     def __mul__(self, other: "Number") -> "Number":
-        for number, factor in ((self, other), (other, self)):
-            if factor.is_steady and not factor.doubt and _is_power_of_two(factor.value):
-                # Exact, and so is the doubt: a form and its multiples by powers of two can be told to be such.
-                return Number(number.value * factor.value, number.doubt * abs(factor.value))
         product = self.value * other.value
         scales = [_is_power_of_two(one.value) & np.equal(one.doubt, 0) for one in (self, other)]
         exact = _is_power_of_two(self.value) | _is_power_of_two(other.value) | (product == 0)

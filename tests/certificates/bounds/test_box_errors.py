@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from anyformer.construction.assemble import build
 
 import anyformer as af
 from anyformer.certificates.bounds import box_errors, interval_bound
@@ -92,7 +91,7 @@ def test_wrong_slopes_give_wrong_bounds(monkeypatch):
 
 @pytest.fixture(scope="module")
 def job():
-    built = build(Averaging().plan_with(Request(target=af.targets.softmax(tokens=3), tolerance=0.2), (4,)))
+    built = Averaging().build(Averaging().plan_with(Request(target=af.targets.softmax(tokens=3), tolerance=0.2), (4,)))
     return Job(built.network, built.plan.target, built.grid, 2.0, up_to_order=True)
 
 
