@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from anyformer.errors import NotTraceable
+from anyformer.errors import LeavesDomain, NotTraceable
 from anyformer.programs.curves import Curve
 from anyformer.programs.forms import Form, Node
 from anyformer.programs.numbers import ONE, ZERO, Number
