@@ -6,12 +6,13 @@ ones lie in the hull of those of both branches; where it may jump, the first one
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations_with_replacement
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from anyformer.arrays import Array, Booleans
+from anyformer.arrays import Array, Booleans, Integers
 from anyformer.errors import NotTraceable
 from anyformer.intervals import IntervalArray
 from anyformer.programs import steps
@@ -28,7 +29,7 @@ Maybe: TypeAlias = Interval | None
 class Expansion:
     """A number of every token on boxes, (boxes, tokens): its value, and its derivatives in the m inputs.
 
-    slopes: m of them; bends: those in inputs k ≤ l, row by row. None is 0.
+    slopes: m of them; bends: those in inputs k ≤ q, row by row. None is 0.
     """
 
     value: Interval
@@ -44,10 +45,10 @@ class Expansion:
         return Expansion(change(self.value), _each(change, self.slopes), _each(change, self.bends))
 
     def composed(self, value: Interval, first: Interval, second: Interval) -> "Expansion":
-        """g of it, with g, g′ and g″ on its values: g′·∂ₖ and g″·∂ₖ·∂ₗ + g′·∂ₖₗ."""
+        """g of it, with g, g′ and g″ on its values: g′·∂ₖ and g″·∂ₖ·∂_q + g′·∂ₖ_q."""
         bends = tuple(
-            _plus(_times(second, _times(self.slopes[k], self.slopes[l])), _times(first, bend))
-            for (k, l), bend in zip(_pairs(len(self.slopes)), self.bends, strict=True)
+            _plus(_times(second, _times(self.slopes[k], self.slopes[q])), _times(first, bend))
+            for (k, q), bend in zip(_pairs(len(self.slopes)), self.bends, strict=True)
         )
         return Expansion(value, tuple(_times(first, slope) for slope in self.slopes), bends)
 
@@ -58,9 +59,9 @@ class Expansion:
         bends = tuple(
             _plus(
                 _plus(_times(a.value, b.bends[at]), _times(b.value, a.bends[at])),
-                _plus(_times(a.slopes[k], b.slopes[l]), _times(a.slopes[l], b.slopes[k])),
+                _plus(_times(a.slopes[k], b.slopes[q]), _times(a.slopes[q], b.slopes[k])),
             )
-            for at, (k, l) in enumerate(_pairs(len(a.slopes)))
+            for at, (k, q) in enumerate(_pairs(len(a.slopes)))
         )
         return Expansion(a.value * b.value, slopes, bends)
 
@@ -116,7 +117,7 @@ def _form(form: Form, known: dict[Node, Expansion], low: Array) -> Expansion:
     total = Expansion(constant, (None,) * count, (None,) * (count * (count + 1) // 2))
     for node, number in form.terms.items():
         factor = _interval(number, low.shape[1])
-        total = total.plus(known[node].each(lambda part, factor=factor: part * factor))
+        total = total.plus(known[node].each(partial(_scaled, factor)))
     return total
 
 
@@ -173,6 +174,14 @@ def _constant(value: float, like: Expansion) -> Expansion:
     return Expansion(IntervalArray(filled, filled), (None,) * len(like.slopes), (None,) * len(like.bends))
 
 
+def _scaled(factor: Interval, part: Interval) -> Interval:
+    return part * factor
+
+
+def _taken(tokens: Integers, part: Interval) -> Interval:
+    return part[:, tokens]
+
+
 def _norm(step: steps.Step, a: Expansion, b: Expansion) -> Expansion:
     return a.applied("square").plus(b.applied("square")).applied("sqrt")
 
@@ -200,7 +209,7 @@ def _token_maximum(step: steps.Step, a: Expansion) -> Expansion:
     tokens, largest = a.value.shape[1], a
     for shift in range(1, tokens):
         at = (np.arange(tokens) + shift) % tokens
-        largest = _larger(largest, a.each(lambda part, at=at: part[:, at]))
+        largest = _larger(largest, a.each(partial(_taken, at)))
     return largest
 
 

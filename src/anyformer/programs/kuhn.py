@@ -1,8 +1,8 @@
 """Piecewise-linear interpolation on Kuhn's triangulation, as a table and as a program of maxima.
 
-A grid has N cells along every axis. Kuhn cuts a cell into simplices: x, with base b and fractions t in its cell, lies in
-the simplex whose corners are b, then b moved by one cell along the axis of the largest fraction, then along the next,
-and so on. The interpolant is linear on every simplex. The *hat* of a node v, the interpolant that is 1 at v and 0 at
+A grid has N cells along every axis. Kuhn cuts a cell into simplices: x, with base b and fractions t in its cell, lies
+in the simplex whose corners are b, then b moved by one cell along the axis of the largest fraction, then along the
+next, and so on. The interpolant is linear on every simplex. The *hat* of a node v, the interpolant that is 1 at v and 0 at
 all other nodes, is
 
     max(0, 1 − max(0, max_i zᵢ) − max(0, max_i −zᵢ)),  z = N·(x − low)/(high − low) − v.
@@ -140,7 +140,7 @@ def _codes(target: Target, cells: int) -> Integers:
 
 
 def _keys(target: Target, cells: int, nodes: Integers) -> Integers:
-    """One whole number for each node; the same for nodes whose other tokens are in another order, if f is equivariant."""
+    """One whole number for each node. If f is equivariant, the order of the other tokens makes no difference."""
     base = (cells + 1) ** target.width
     codes = np.zeros(nodes.shape[:2], dtype=np.int64)
     for coordinate in range(target.width):

@@ -50,8 +50,8 @@ def interpolation_bound(
     """Cut boxes until |f − g| is at most the goal and within the factor `tightness` of what was seen, or is seen not
     to be, or there are too many boxes.
 
-    `start` has the cells to look at, (cells, tokens, width); all of them if it is None. Raises NotShown if there are too
-    many.
+    `start` has the cells to look at, (cells, tokens, width); all of them if it is None. Raises NotShown if there are
+    too many.
     """
     axes = table.target.tokens * table.target.width
     most, cheap = min(most_boxes, MOST_CORNERS >> axes), CHEAP_CORNERS >> axes
@@ -165,7 +165,9 @@ def _different(points: Integers, side: int) -> tuple[Integers, Integers]:
     if flat.shape[1] * math.log2(side) >= 62:
         found, where = np.unique(flat, axis=0, return_inverse=True)
         return found.reshape(-1, *points.shape[1:]), where.ravel()
-    _, first, where = np.unique(np.ravel_multi_index(tuple(flat.T), (side,) * flat.shape[1]), return_index=True, return_inverse=True)
+    _, first, where = np.unique(
+        np.ravel_multi_index(tuple(flat.T), (side,) * flat.shape[1]), return_index=True, return_inverse=True
+    )
     return points[first], where.ravel()
 
 

@@ -12,8 +12,8 @@ from anyformer.certificates.bounds.refinement import TIGHTNESS
 from anyformer.certificates.interpolation.bound import interpolation_bound
 from anyformer.certificates.interpolation.knowledge import Knowledge, KnownFormula, KnownModulus, KnownSteps
 from anyformer.certificates.programs.bound import bound_of_program
-from anyformer.certificates.programs.errors import UP
 from anyformer.certificates.programs.error_bound import norm_of_one
+from anyformer.certificates.programs.errors import UP
 from anyformer.certificates.programs.hints import Hint
 from anyformer.certificates.propagation.walls import Reach
 from anyformer.errors import NotShown, NotTraceable, TargetError

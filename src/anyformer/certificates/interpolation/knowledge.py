@@ -1,15 +1,21 @@
 """What is known of a target on boxes: its values, and how far it is from its own linear interpolation on a box.
 
-Let a box have sides δ, and x lie in a simplex of Kuhn's triangulation of it, with corners vᵢ and weights λᵢ ≥ 0,
-Σλᵢ = 1, Σλᵢvᵢ = x. With fractions t of x in the box, coordinate k of a corner is at its upper end with weight tₖ in all,
-so that Σλᵢ|x − vᵢ|ₖ = 2tₖ(1 − tₖ)δₖ ≤ δₖ/2.                                                                       (1)
-For coordinates k, l with tₖ ≥ tₗ both ends are reached with the weights tₗ (both upper), tₖ − tₗ and 1 − tₖ (both
-lower), so Σλᵢ|x − vᵢ|ₖ|x − vᵢ|ₗ = tₗ(1 − tₖ)(1 + 2(tₖ − tₗ))δₖδₗ, at most (1 − c)²(1 + 2c)/4·δₖδₗ for c = tₖ − tₗ, which
-falls in c: at most δₖδₗ/4.                                                                                         (2)
-The *departure* f(x) − Σλᵢf(vᵢ) = Σλᵢ(f(x) − f(vᵢ)) is therefore at most
+Let a box have sides δ, and x lie in a simplex of Kuhn's triangulation of it, with corners vᵢ and weights λᵢ ≥ 0, where
+Σλᵢ = 1 and Σλᵢvᵢ = x. Let t be the fractions of x in the box. Coordinate k of a corner is at its upper end with weight
+tₖ in all, so that
 
-- Σₖₗ sup|∂ₖₗf|·δₖδₗ/8 where f is twice differentiable: f(vᵢ) = f(x) + ∇f(x)(vᵢ − x) + ½(vᵢ − x)ᵀHᵢ(vᵢ − x) with Hᵢ within
-  the enclosure of the second derivatives, the terms with ∇f(x) cancel, and (2) bounds the rest;
+    (1)  Σλᵢ|x − vᵢ|ₖ = 2tₖ(1 − tₖ)δₖ ≤ δₖ/2.
+
+For coordinates k and q with tₖ ≥ t_q, both are at their upper ends with weight t_q, both at their lower ends with weight
+1 − tₖ, and only k is at its upper end with weight tₖ − t_q. So with c = tₖ − t_q
+
+    (2)  Σλᵢ|x − vᵢ|ₖ|x − vᵢ|_q = t_q(1 − tₖ)(1 + 2c)δₖδ_q ≤ (1 − c)²(1 + 2c)/4·δₖδ_q ≤ δₖδ_q/4,
+
+for t_q + (1 − tₖ) = 1 − c, and (1 − c)²(1 + 2c) falls in c from 1. The *departure* of f on the box is the largest
+f(x) − Σλᵢf(vᵢ) = Σλᵢ(f(x) − f(vᵢ)). It is at most
+
+- Σₖ_q sup|∂ₖ_q f|·δₖδ_q/8 where f is twice differentiable: f(vᵢ) = f(x) + ∇f(x)(vᵢ − x) + ½(vᵢ − x)ᵀHᵢ(vᵢ − x) with Hᵢ
+  within the enclosure of the second derivatives, the terms with ∇f(x) cancel, and (2) bounds the rest;
 - Σₖ(sup ∂ₖf − inf ∂ₖf)·δₖ/4 where f has slopes: f(x) − f(vᵢ) = gᵢ·(x − vᵢ) with gᵢ within the enclosure of the slopes,
   what all gᵢ share cancels, and (1) bounds the rest, which is at most half the width of the enclosure;
 - sup f − inf f, since f(x) and all f(vᵢ) lie between them;
@@ -21,6 +27,7 @@ The *departure* f(x) − Σλᵢf(vᵢ) = Σλᵢ(f(x) − f(vᵢ)) is therefore
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 
 import numpy as np
 
@@ -96,12 +103,12 @@ def _departure(one: Expansion, sides: Array) -> Array:
         for k, slope in enumerate(one.slopes):
             if slope is not None:
                 by_slopes += (slope.high - slope.low) * sides[:, k, None] / 4
-        pairs = ((k, l) for k in range(m) for l in range(k, m))
-        for (k, l), bend in zip(pairs, one.bends, strict=True):
+        pairs = combinations_with_replacement(range(m), 2)
+        for (k, q), bend in zip(pairs, one.bends, strict=True):
             if bend is not None:
-                often = 1.0 if k == l else 2.0
+                often = 1.0 if k == q else 2.0
                 size = np.maximum(np.abs(bend.low), np.abs(bend.high))
-                by_bends += often * size * (sides[:, k] * sides[:, l] / 8)[:, None]
+                by_bends += often * size * (sides[:, k] * sides[:, q] / 8)[:, None]
         by_values = up(one.value.high - one.value.low)
         found = np.fmin(np.fmin(by_bends, by_slopes) * SUMMED, by_values)
     return np.where(np.isnan(found), np.inf, found)

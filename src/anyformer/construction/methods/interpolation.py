@@ -59,9 +59,7 @@ class Interpolation(Method):
             cells = max(cells + 1, trials.hopeless_below(cells, found))
         raise self._refusal(request, trials, cells)
 
-    def _planned(
-        self, request: Request, trials: "_Trials", cells: int, found: InterpolationBound
-    ) -> InterpolationPlan:
+    def _planned(self, request: Request, trials: "_Trials", cells: int, found: InterpolationBound) -> InterpolationPlan:
         program = program_of(trials.tables[cells])
         ranges = Ranges(program)
         budget = Budget(program, ranges, needed(program, ranges.roots), trials.goal)
@@ -126,17 +124,17 @@ class _Trials:
         """The bound on a sample of the cells, with the sample's share of all boxes."""
         table = self.tables.setdefault(cells, interpolant(self.request.target, cells))
         target = self.request.target
-        rng = np.random.default_rng(cells)
-        start = rng.integers(0, cells, (SAMPLE, target.tokens, target.width))
-        axes = target.tokens * target.width
-        most = min(self.request.effort.cells, MOST_CORNERS >> axes)
+        most = min(self.request.effort.cells, MOST_CORNERS >> (target.tokens * target.width))
         share = max(int(most / self.scale(cells)), SAMPLE)
+        start = None
+        if self.scale(cells) > 1:
+            start = np.random.default_rng(cells).integers(0, cells, (SAMPLE, target.tokens, target.width))
         return interpolation_bound(table, self.knowledge, self.goal, math.inf, share, start)
 
     def scale(self, cells: int) -> float:
         """How many times as many cells there are as in a sample."""
         is_symmetric = self.knowledge.is_symmetric and self.tables[cells].is_equivariant
-        return cell_count(self.tables[cells], is_symmetric) / SAMPLE
+        return max(cell_count(self.tables[cells], is_symmetric) / SAMPLE, 1.0)
 
     def hopeless_below(self, cells: int, found: InterpolationBound) -> int:
         """Errors of smooth functions fall with the square of the cells; an error that was seen says how far to go."""
@@ -183,6 +181,6 @@ def _check(request: Request) -> None:
     if axes > MOST_AXES or node_count(target, 1) > MOST_NODES:
         raise PlanError(
             f"interpolation takes at most {MOST_AXES} numbers a sequence and {MOST_NODES:,} nodes; {target.name} on "
-            f"{target.tokens} tokens of width {target.width} has {axes} and at least {node_count(target, 1):,}. Compile "
-            f"the function instead (--method compile), or take fewer tokens."
+            f"{target.tokens} tokens of width {target.width} has {axes} and at least {node_count(target, 1):,}. "
+            f"Compile the function instead (--method compile), or take fewer tokens."
         )

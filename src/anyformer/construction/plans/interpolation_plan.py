@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from anyformer.construction.plans.compiled_plan import CompiledPlan
 from anyformer.programs.kuhn import node_count
 
-# Seconds for a box that the proof cuts the domain into, for every corner of it.
-SECONDS_A_CORNER = 2e-6
+# Seconds for a box that the proof cuts the domain into, for every corner of it; and for every pair of hidden units, for
+# the checker reads a row of weights for each.
+SECONDS_A_CORNER, SECONDS_A_PAIR = 2e-6, 2e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +41,7 @@ class InterpolationPlan(CompiledPlan):
 
     @property
     def expected_seconds(self) -> float:
-        """To build, and to look at boxes."""
-        corners = 2 ** (self.target.tokens * self.target.width)
-        return super().expected_seconds + SECONDS_A_CORNER * corners * self.expected_boxes
+        """To build, to read the weights, and to look at boxes."""
+        corners = 2.0 ** (self.target.tokens * self.target.width) * self.expected_boxes
+        pairs = self.written.network.hidden_unit_count**2
+        return super().expected_seconds + SECONDS_A_CORNER * corners + SECONDS_A_PAIR * pairs
