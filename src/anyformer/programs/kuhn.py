@@ -2,8 +2,8 @@
 
 A grid has N cells along every axis. Kuhn cuts a cell into simplices: x, with base b and fractions t in its cell, lies
 in the simplex whose corners are b, then b moved by one cell along the axis of the largest fraction, then along the
-next, and so on. The interpolant is linear on every simplex. The *hat* of a node v, the interpolant that is 1 at v and 0 at
-all other nodes, is
+next, and so on. The interpolant is linear on every simplex. The *hat* of a node v, the interpolant that is 1 at v and 0
+at all other nodes, is
 
     max(0, 1 − max(0, max_i zᵢ) − max(0, max_i −zᵢ)),  z = N·(x − low)/(high − low) − v.
 
@@ -15,6 +15,7 @@ import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from reprlib import repr as shortened
 
 import numpy as np
 
@@ -122,11 +123,11 @@ def interpolant(target: Target, cells: int) -> Interpolant:
 def check_size(target: Target, cells: int) -> None:
     """Refuse tables that are too large to be built."""
     axes = target.tokens * target.width
-    if cells < 1 or axes > MOST_AXES or node_count(target, cells) > MOST_NODES:
+    if not 1 <= cells <= MOST_NODES or axes > MOST_AXES or node_count(target, cells) > MOST_NODES:
         raise NotTraceable(
             f"an interpolant must have at least one cell an axis, at most {MOST_AXES} axes and at most {MOST_NODES:,} "
-            f"nodes; {cells} cells an axis on {axes} axes make {node_count(target, max(cells, 1)):,} nodes. Ask for a "
-            f"larger tolerance, fewer tokens or a smaller width"
+            f"nodes; asked for were {shortened(cells)} cells an axis on {axes} axes. Ask for a larger tolerance, fewer "
+            f"tokens or a smaller width"
         )
 
 

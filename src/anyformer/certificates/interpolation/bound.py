@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from anyformer.arrays import Array, Integers
+from anyformer.certificates.bounds.modulus_bound import UNDERFLOWN
 from anyformer.certificates.interpolation.knowledge import Knowledge
 from anyformer.certificates.propagation.enclosures import up
 from anyformer.errors import NotShown
@@ -151,11 +152,11 @@ class _State:
     def _ends(self, points: Integers) -> tuple[Array, Array]:
         """Floats around low + (high − low)·point/(cells·parts), within the domain.
 
-        A quotient, a difference, a product and a sum, each rounded: off by less than 4·2⁻⁵³ of the size of the ends.
+        A quotient, a difference, a product and a sum, each rounded: off by less than 8·2⁻⁵³ of the size of the ends.
         """
         share = points / (self.table.cells * self.parts)
         near = self.low + share * (self.high - self.low)
-        off = 8 * 2.0**-52 * np.maximum(np.abs(self.low), np.abs(self.high))
+        off = 8 * 2.0**-52 * np.maximum(np.abs(self.low), np.abs(self.high)) + UNDERFLOWN
         return np.clip(near - off, self.low, self.high), np.clip(near + off, self.low, self.high)
 
 

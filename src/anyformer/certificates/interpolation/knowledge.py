@@ -6,8 +6,8 @@ tₖ in all, so that
 
     (1)  Σλᵢ|x − vᵢ|ₖ = 2tₖ(1 − tₖ)δₖ ≤ δₖ/2.
 
-For coordinates k and q with tₖ ≥ t_q, both are at their upper ends with weight t_q, both at their lower ends with weight
-1 − tₖ, and only k is at its upper end with weight tₖ − t_q. So with c = tₖ − t_q
+For coordinates k and q with tₖ ≥ t_q, both are at their upper ends with weight t_q, both at their lower ends with
+weight 1 − tₖ, and only k is at its upper end with weight tₖ − t_q. So with c = tₖ − t_q
 
     (2)  Σλᵢ|x − vᵢ|ₖ|x − vᵢ|_q = t_q(1 − tₖ)(1 + 2c)δₖδ_q ≤ (1 − c)²(1 + 2c)/4·δₖδ_q ≤ δₖδ_q/4,
 
@@ -26,6 +26,7 @@ f(x) − Σλᵢf(vᵢ) = Σλᵢ(f(x) − f(vᵢ)). It is at most
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
@@ -70,30 +71,42 @@ class KnownSteps(Knowledge):
 
     def values(self, low: Array, high: Array) -> tuple[Array, Array]:
         """The values of the steps on intervals."""
-        found = self._expansions(low, high)
-        if found is None:
-            return np.full(low.shape, -np.inf), np.full(low.shape, np.inf)
-        return np.stack([one.value.low for one in found], axis=2), np.stack([one.value.high for one in found], axis=2)
+        ends = self._where_known(_values, low, high)
+        return np.where(np.isnan(ends[..., 0]), -np.inf, ends[..., 0]), np.where(
+            np.isnan(ends[..., 1]), np.inf, ends[..., 1]
+        )
 
     def departures(self, low: Array, high: Array) -> Array:
         """By second derivatives, slopes or values, whichever is least."""
-        found = self._expansions(low, high)
-        if found is None:
-            return np.full(low.shape, np.inf)
-        sides = up(high - low).reshape(len(low), -1)
-        return np.stack([_departure(one, sides) for one in found], axis=2)
+        found = self._where_known(_departures, low, high)[..., 0]
+        return np.where(np.isnan(found), np.inf, found)
 
-    def _expansions(self, low: Array, high: Array) -> list[Expansion] | None:
+    def _where_known(self, rule: Callable[[list[Expansion], Array], Array], low: Array, high: Array) -> Array:
+        """The rule's numbers, (boxes, tokens, width, …); NaN on boxes where a step may have no value."""
         try:
-            return expansions(self.program, low, high)
+            return rule(expansions(self.program, low, high), up(high - low).reshape(len(low), -1))
         except IntervalError:
-            # A step may have no value on one of the boxes. On smaller boxes it may.
-            return None
+            if len(low) == 1:
+                return np.full((*low.shape, 2), np.nan)
+        # The boxes at fault are few, mostly: the others are known without them.
+        half = len(low) // 2
+        return np.concatenate(
+            [self._where_known(rule, low[part], high[part]) for part in (slice(half), slice(half, None))]
+        )
 
     @property
     def is_symmetric(self) -> bool:
         """Seen from the steps."""
         return is_position_free(self.program)
+
+
+def _values(found: list[Expansion], sides: Array) -> Array:
+    return np.stack([np.stack([one.value.low, one.value.high], axis=2) for one in found], axis=2)
+
+
+def _departures(found: list[Expansion], sides: Array) -> Array:
+    least = np.stack([_departure(one, sides) for one in found], axis=2)
+    return np.stack([least, least], axis=3)
 
 
 def _departure(one: Expansion, sides: Array) -> Array:

@@ -31,6 +31,8 @@ from anyformer.targets.domains import CompactSupport
 SPARE = 2.0**-5
 # Cells on which a proof is tried while a plan is made.
 SAMPLE = 48
+# As tight as the goal, and no tighter.
+LOOSE = 2.0**64
 # Tables this small are worth comparing with a compiled network.
 FEW_NODES = 64
 # Points at which the error of such a table is seen, and how far below the tolerance it must be there.
@@ -129,7 +131,7 @@ class _Trials:
         start = None
         if self.scale(cells) > 1:
             start = np.random.default_rng(cells).integers(0, cells, (SAMPLE, target.tokens, target.width))
-        return interpolation_bound(table, self.knowledge, self.goal, math.inf, share, start)
+        return interpolation_bound(table, self.knowledge, self.goal, LOOSE, share, start)
 
     def scale(self, cells: int) -> float:
         """How many times as many cells there are as in a sample."""
