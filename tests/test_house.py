@@ -66,9 +66,9 @@ WITHIN = {
     ],
     "programs": [
         *("numbers", "steps", "forms", "program", "functions", "constants", "rewriting", "builder"),
-        *("jets", "roots", "curves", "ranges", "text", "values", "sorting", "tracing"),
+        *("jets", "roots", "curves", "ranges", "text", "values", "sorting", "kuhn", "derivatives", "tracing"),
     ],
-    "certificates": ["propagation", "bounds", "programs", "claims", "checker", "contextual_map"],
+    "certificates": ["propagation", "bounds", "programs", "interpolation", "claims", "checker", "contextual_map"],
     "construction": [
         *("dyadic", "reach", "request", "refusal", "grids", "codes", "stages", "contexts", "compiling"),
         *("plans", "methods", "planning", "asking"),

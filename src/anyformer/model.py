@@ -16,10 +16,12 @@ from anyformer.certificates.checker import Verification, verify
 from anyformer.certificates.claims.certificate import Certificate
 from anyformer.certificates.claims.declaration import Declaration
 from anyformer.certificates.claims.measured import measure_error
+from anyformer.certificates.interpolation.error_bound import derive_interpolation_bound
 from anyformer.certificates.programs.error_bound import derive_program_bound
 from anyformer.construction.asking import AUTO, request_for
 from anyformer.construction.planning import plans
 from anyformer.construction.plans.compiled_plan import CompiledPlan
+from anyformer.construction.plans.interpolation_plan import InterpolationPlan
 from anyformer.construction.plans.plan import Construction, Method, Plan
 from anyformer.construction.plans.table_plan import TablePlan
 from anyformer.construction.request import LEAST_HIDDEN, MAX_LAYERS, Pattern, Request
@@ -218,6 +220,17 @@ def carry_out(planned: Plan, progress: Progress | None = None) -> Model:
 def prove(construction: Construction, progress: Progress | None = None) -> ErrorBound:
     """Bound the error of a network that was built: the same derivation as `verify`, from its weights alone."""
     request = construction.plan.request
+    if construction.cells is not None:
+        return derive_interpolation_bound(
+            construction.network,
+            request.target,
+            construction.hints or (),
+            construction.cells,
+            request.p,
+            tolerance=request.tolerance,
+            tightness=request.tightness,
+            effort=request.effort,
+        )
     if construction.grid is None:
         return derive_program_bound(construction.network, request.target, construction.hints or (), request.p)
     return derive_bound(
@@ -261,17 +274,20 @@ def certify(construction: Construction, bound: ErrorBound) -> Certificate:
         },
         grid=construction.grid,
         hints=construction.hints or (),
+        cells=construction.cells,
     )
 
 
 def _declared(target: Target, evidence: Evidence) -> Declaration:
-    """What a certificate says of its target. A proof by steps uses no modulus, which may be large."""
+    """What a certificate says of its target. A proof by steps or slopes uses no modulus, which may be large."""
     declared = Declaration.of(target)
-    return replace(declared, modulus=None) if evidence is Evidence.PROGRAM else declared
+    return replace(declared, modulus=None) if evidence.has_hints and not evidence.uses_modulus else declared
 
 
 def _facts(construction: Construction) -> dict[str, Any]:
     plan = construction.plan
+    if isinstance(plan, InterpolationPlan):
+        return {"cells_per_axis": plan.cells_per_axis, "nodes": plan.nodes, "tightness": plan.request.tightness}
     if isinstance(plan, CompiledPlan):
         return {"program": formulas(plan.program, {hint.node for hint in plan.written.hints})}
     if construction.grid is None or not isinstance(plan, TablePlan):

@@ -22,6 +22,23 @@ class Evidence(enum.Enum):
     UNCONDITIONAL = "unconditional"
     MODULUS = "given the declared modulus"
     PROGRAM = "unconditional, step by step"
+    INTERPOLATED = "unconditional, by interpolation"
+    INTERPOLATED_MODULUS = "by interpolation, given the declared modulus"
+
+    @property
+    def is_interpolated(self) -> bool:
+        """Whether the network is compared with a table that interpolates the target."""
+        return self in (Evidence.INTERPOLATED, Evidence.INTERPOLATED_MODULUS)
+
+    @property
+    def has_hints(self) -> bool:
+        """Whether the proof starts from hints about channels; otherwise it starts from cells."""
+        return self is Evidence.PROGRAM or self.is_interpolated
+
+    @property
+    def uses_modulus(self) -> bool:
+        """Whether the declared modulus and symmetry are trusted."""
+        return self in (Evidence.MODULUS, Evidence.INTERPOLATED_MODULUS)
 
 
 def evidence_for(target: Target) -> Evidence:
