@@ -34,7 +34,9 @@ SAMPLE = 48
 # As tight as the goal, and no tighter.
 LOOSE = 2.0**64
 # Tables this small are worth comparing with a compiled network.
-FEW_NODES = 64
+FEW_NODES = 16
+# And only if so few boxes prove them.
+FEW_BOXES = 256
 # Points at which the error of such a table is seen, and how far below the tolerance it must be there.
 LOOKS, MARGIN = 256, 0.7
 
@@ -85,14 +87,17 @@ class Interpolation(Method):
         return Construction(plan, plan.written.network, hints=plan.written.hints, cells=plan.cells)
 
     def surely_fits(self, request: Request) -> bool:
-        """Whether a small table of a traced function is well within the tolerance at random points: a quick look."""
+        """Whether a small table is well within the tolerance at random points, and quickly proved to be within it."""
         try:
             _check(request)
             cells = _few_cells(request)
             if cells < 1:
                 return False
             table = interpolant(request.target, cells)
-            return _seen(table, request) <= MARGIN * _goal(request) and request.program is not None
+            if _seen(table, request) > MARGIN * _goal(request):
+                return False
+            knowledge = knowledge_of(request.target, interpolation_evidence(request.target))
+            return interpolation_bound(table, knowledge, _goal(request), LOOSE, FEW_BOXES).upper <= _goal(request)
         except AnyformerError:
             return False
 
