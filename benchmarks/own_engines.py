@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from anyformer import targets
-
 from anyformer.runtime import Engine, Layers, run
 from benchmarks.interleave import Program, interleave
 from benchmarks.machine import THREADS

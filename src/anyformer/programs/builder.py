@@ -128,8 +128,9 @@ class Builder:
         apart = yes - no
         if condition.is_constant:
             return self._chosen_by_place(condition.constant, yes, no)
-        if (slope := rewriting.ratio(apart, condition)) is not None:
-            return no + self.relu(condition).times(slope)
+        if (found := rewriting.proportional(apart, condition)) is not None:
+            slope, rounding = found
+            return no + self.relu(condition).times(slope) + rounding
         return self.node(Choice(), condition, yes, no)
 
     def _chosen_by_place(self, condition: Number, yes: Form, no: Form) -> Form:
