@@ -48,7 +48,10 @@ SPINE = [
 WITHIN = {
     "intervals": [
         *("runs", "errors", "memory", "ends", "conditions", "rules", "supported"),
-        *("ufuncs", "calls", "callers", "methods", "arrays", "boxes"),
+        *("ufuncs", "calls", "callers", "slopes", "methods", "arrays", "following", "boxes"),
+    ],
+    "intervals.slopes": [
+        *("forms", "elementwise", "elementwise_of_two", "orders", "reductions", "movement", "table", "calls"),
     ],
     "intervals.rules": [
         *("rounding", "undefined", "arguments", "movement", "elementwise", "reductions", "linear_algebra"),

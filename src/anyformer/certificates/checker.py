@@ -12,7 +12,7 @@ from anyformer.certificates.bounds.powers import check_exponent
 from anyformer.certificates.claims.certificate import Certificate
 from anyformer.certificates.claims.claim import Claim
 from anyformer.certificates.claims.declaration import Declaration
-from anyformer.certificates.claims.statements import misstatement
+from anyformer.certificates.claims.statements import AGREEMENT, misstatement
 from anyformer.certificates.programs.error_bound import derive_program_bound
 from anyformer.certificates.propagation.gate import check_no_embedding
 from anyformer.errors import CertificateError, NotShown, NotTraceable, TargetError
@@ -103,6 +103,7 @@ def _derived(
         evidence=certificate.kind,
         progress=progress,
         effort=effort,
+        stated={name: value * (1 + AGREEMENT / 2) for name, value in certificate.terms.items()},
     )
 
 

@@ -50,10 +50,14 @@ class Budget:
             errors.record(node, self.own(node, shares[node]) if node in shares else EXACT)
         return errors
 
+    def totals(self, shares: Shares) -> list[float]:
+        """The errors of the outputs."""
+        errors = self.errors(shares)
+        return [errors.form(form).absolute for form in self.program.outputs]
+
     def total(self, shares: Shares) -> float:
         """The largest error of an output."""
-        errors = self.errors(shares)
-        return max(errors.form(form).absolute for form in self.program.outputs)
+        return max(self.totals(shares))
 
     def units(self, shares: Shares) -> float:
         """About how many hidden units the shares ask for."""
@@ -97,10 +101,12 @@ class Budget:
         nodes, goal = self.approximated, self.tolerance
         shares = self._scaled(dict.fromkeys(nodes, 1.0), goal)
         for _ in range(ROUNDS):
-            base = self.total(shares)
+            base = self.totals(shares)
             shape = {}
             for node in nodes:
-                more = self.total({**shares, node: shares[node] * 1.125}) - base
+                # What matters to any output counts, whether it is the worst one now or not.
+                after = self.totals({**shares, node: shares[node] * 1.125})
+                more = max(now - before for now, before in zip(after, base, strict=True))
                 slope = max(more / (shares[node] / 8), 1e-9)
                 shape[node] = (self._effort(node) / slope) ** (2 / 3)
             shares = self._scaled(shape, goal)
