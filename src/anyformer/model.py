@@ -100,7 +100,7 @@ def plan(
     Example:
         >>> import anyformer as af
         >>> af.plan(af.targets.mean_scale(tokens=2), tolerance=0.2).layers
-        8
+        2
     """
     request = request_for(
         target,

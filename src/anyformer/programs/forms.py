@@ -42,7 +42,7 @@ class Form:
     ) -> None:
         self.terms = {node: number for node, number in (terms or {}).items() if not number.is_exactly_zero}
         self.constant = steady(constant)
-        self._core, self.factor = core, factor
+        self._core, self.factor = (core, factor) if self.terms else (None, ONE)
         self._key: Any = None
 
     @property

@@ -65,12 +65,13 @@ def test_patience(call):
 
 
 @pytest.mark.parametrize("verb", [("compare", "--epsilon", 0.7), ("curve", "--from", 0.7, "--to", 0.9, "--points", 2)])
-def test_a_pattern_brings_positions_with_it(call, verb):
-    """Without --positions, sort is not what it declares; with a pattern all networks have positions."""
+def test_a_pattern_brings_positions_with_it(call, own, verb):
+    """Without --positions, one's own order is not what it declares; with a pattern all networks have positions."""
     name, *options = verb
-    outcome = call(name, "sort", "--tokens", 3, "--pattern", "ring", *options, "--json")
+    (own / "order.py").write_text("def order(x):\n    return x[:, ::-1]\n")
+    outcome = call(name, "order.py:order", "--tokens", 3, "--pattern", "ring", *options, "--json")
     assert (outcome.code, outcome.data["positions"]) == (0, True)
-    assert call(name, "sort", "--tokens", 3, *options).code == 2
+    assert call(name, "order.py:order", "--tokens", 3, *options).code == 2
 
 
 def test_own_functions(call, own):
