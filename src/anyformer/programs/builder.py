@@ -128,9 +128,9 @@ class Builder:
         apart = yes - no
         if condition.is_constant:
             return self._chosen_by_place(condition.constant, yes, no)
-        slope = rewriting.ratio(apart, condition)
-        if slope is not None and (apart.constant + -(condition.constant * slope)).is_exactly_zero:
-            return no + self.relu(condition).times(slope)
+        if (found := rewriting.proportional(apart, condition)) is not None:
+            slope, rounding = found
+            return no + self.relu(condition).times(slope) + rounding
         return self.node(Choice(), condition, yes, no)
 
     def _chosen_by_place(self, condition: Number, yes: Form, no: Form) -> Form:
