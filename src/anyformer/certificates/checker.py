@@ -66,9 +66,10 @@ def verify(
     """
     target = certificate.target.target() if target is None else target
     _check_fit(network, certificate, target)
-    claim = Claim(
-        Declaration.of(target), certificate.p, certificate.tolerance, certificate.kind, certificate.weights_digest
-    )
+    declared = Declaration.of(target)
+    if certificate.kind is Evidence.PROGRAM:
+        declared = replace(declared, modulus=None)  # which the proof does not use
+    claim = Claim(declared, certificate.p, certificate.tolerance, certificate.kind, certificate.weights_digest)
     try:
         bound = _derived(network, certificate, target, progress, effort)
     except TargetError as error:

@@ -1,10 +1,12 @@
 """A model, as data and as text: what it is made of and what is claimed of it."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Group, RenderableType
 
+from anyformer.certificates.bounds.powers import exponent_data
 from anyformer.certificates.claims.certificate import Certificate
 from anyformer.model import Model
 from anyformer.networks.layers import own_sizes
@@ -129,7 +131,7 @@ def _claim_data(certificate: Certificate) -> dict[str, Any]:
     measured = certificate.measured
     return {
         "target": certificate.target.name,
-        "p": certificate.p,
+        "p": exponent_data(certificate.p),
         "epsilon": certificate.tolerance,
         "certified_error": certificate.certified_error,
         "measured_error": measured.error,
@@ -156,6 +158,8 @@ def _claim(certificate: Certificate) -> str:
 
 def _measured(certificate: Certificate) -> str:
     measured = certificate.measured
+    if certificate.p == math.inf:
+        return f"{error_size(measured.error)}, the largest on {count(measured.samples)} samples"
     interval = f"{error_size(measured.low)} to {error_size(measured.high)}"
     return f"{error_size(measured.error)} ({interval}, on {count(measured.samples)} samples)"
 
@@ -185,7 +189,8 @@ def _table_facts(certificate: Certificate) -> list[tuple[str, str]]:
 def _block(network: Network) -> str:
     """The shape of every block, or of the largest."""
     shape = network.shape
-    sizes = f"{shape.heads} heads of size {shape.head_size}, {shape.hidden_size} hidden units"
+    heads = "1 head" if shape.heads == 1 else f"{count(shape.heads)} heads"
+    sizes = f"{heads} of size {count(shape.head_size)}, {count(shape.hidden_size)} hidden units"
     return f"at most {sizes}" if any(own_sizes(stage, shape) for stage in network.stages) else sizes
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from rich.console import Group, RenderableType
 
+from anyformer.certificates.bounds.powers import exponent_data
 from anyformer.construction.plans.compiled_plan import CompiledPlan
 from anyformer.construction.plans.plan import Plan, PlannedStage
 from anyformer.construction.plans.table_plan import TablePlan
@@ -21,7 +22,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "target": plan.target.name,
         "tokens": target.tokens,
         "width": target.width,
-        "p": request.p,
+        "p": exponent_data(request.p),
         "epsilon": request.tolerance,
         "positions": plan.has_positions,
         "method": plan.method.name,
@@ -69,7 +70,8 @@ def plan_view(plan: Plan) -> RenderableType:
             ("method", plan.method.name),
             (
                 "block",
-                f"{plan.shape.heads} heads of size {plan.shape.head_size}, {plan.shape.hidden_size} hidden units",
+                f"{plan.shape.heads} head{'' if plan.shape.heads == 1 else 's'} of size {plan.shape.head_size}, "
+                f"{plan.shape.hidden_size} hidden units",
             ),
             *_kind_facts(plan),
             ("layers", f"{count(plan.layers)}, of which {count(plan.attention_layers)} attention"),

@@ -16,7 +16,6 @@ from anyformer.certificates.bounds.job import Job, together
 from anyformer.certificates.propagation.enclosures import Enclosure
 from anyformer.certificates.propagation.feed_forward import Arithmetic, enclose_feed_forward
 from anyformer.construction import Averaging, Request
-
 from anyformer.networks.runs import Layers
 from tests.random_networks import feed_forward_stage
 

@@ -28,6 +28,8 @@ class ProgramBound:
     largest: float
     nodes: dict[Node, Error]
     own: dict[Node, Error]
+    readings: dict[Node, Reading]
+    """How each node is read from the stream."""
 
 
 def bound_of_program(program: Program, network: Network, hints: Sequence[Hint]) -> ProgramBound:
@@ -50,7 +52,7 @@ def bound_of_program(program: Program, network: Network, hints: Sequence[Hint]) 
             walk.attention(layer, claims)
         else:
             walk.feed_forward(layer, claims)
-    return ProgramBound(walk.read_out(network), walk.stream.errors.of, walk.own)
+    return ProgramBound(walk.read_out(network), walk.stream.errors.of, walk.own, walk.stream.readings)
 
 
 class _Walk:

@@ -1,6 +1,6 @@
 """Ufuncs on tracing arrays, entry by entry: steps of the builder, or of pair forms where several tokens meet."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -10,10 +10,22 @@ from anyformer.programs.constants import applied
 from anyformer.programs.forms import Form
 from anyformer.programs.numbers import Number
 from anyformer.programs.tracing import pairs
+from anyformer.programs.tracing.axes import Axis, Kind
 from anyformer.programs.tracing.multilinear import Multilinear
 from anyformer.programs.tracing.pairs import PairForm, to_power
 from anyformer.programs.tracing.runs import Run
-from anyformer.programs.tracing.traced import Entry, Traced, aligned, as_pair, as_single, each, over_pairs, settled
+from anyformer.programs.tracing.traced import (
+    Entries,
+    Entry,
+    Traced,
+    aligned,
+    as_pair,
+    as_single,
+    each,
+    over_pairs,
+    settled,
+)
+from anyformer.programs.tracing.unrolling import unrolled
 
 Rule = Callable[..., Form]
 PairRule = Callable[..., PairForm]
@@ -21,27 +33,66 @@ PairRule = Callable[..., PairForm]
 
 def apply_each(run: Run, name: str, operands: "tuple[Any, ...]", rule: Rule, pair_rule: PairRule | None) -> Traced:
     """The rule on every entry of the operands, broadcast."""
+    operands = _with_like_axes(name, operands)
     axes, parts = aligned(run, operands)
-    rank = sum(axis.kind.name == "TOKENS" for axis in axes)
+    rank = sum(axis.kind is Kind.TOKENS for axis in axes)
+    if rank > 1 and pair_rule is None and _depends_on_pairs(parts):
+        return apply_each(run, name, _with_one_token_axis(name, axes, operands), rule, None)
 
     def step(*entries: Entry) -> Entry:
         if all(isinstance(entry, Form) for entry in entries):
             return rule(run.builder, *entries)
         if pair_rule is not None:
             return settled(run.builder, pair_rule(run.builder, *(as_pair(entry, 0) for entry in entries)), rank)
-        return _of_one_token(run.builder, name, rank, rule, *entries)
+        return _of_one_token(run.builder, rank, rule, *entries)
 
     return Traced(run, axes, each(step, *parts))
 
 
-def _of_one_token(builder: Builder, name: str, rank: int, rule: Rule, *entries: Entry) -> Entry:
+def _with_like_axes(name: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Token axes that meet an axis of copies of tokens become such axes as well."""
+    traced = [one for one in operands if isinstance(one, Traced)]
+    copies = {
+        at
+        for one in traced
+        if one.rank
+        for at in range(-len(one.axes), 0)
+        if one.axes[at].kind is Kind.SIZED and one.axes[at].size > 1
+    }
+    return tuple(_with_copies(name, one, copies) if isinstance(one, Traced) else one for one in operands)
+
+
+def _with_copies(name: str, traced: Traced, places: set[int]) -> Traced:
+    for at in places:
+        if -at <= len(traced.axes) and traced.axes[at].kind is Kind.TOKENS:
+            traced = unrolled(traced, at + len(traced.axes), f"{name} of a token axis and of an axis of copied tokens")
+    return traced
+
+
+def _depends_on_pairs(parts: Sequence[Entries]) -> bool:
+    """Whether entries of the operands, taken together, depend on more than one token."""
+    sets = each(lambda *entries: set().union(*(as_pair(entry, 0).slots for entry in entries)), *parts)
+    return any(len(slots) > 1 for slots in sets.flat)
+
+
+def _with_one_token_axis(name: str, axes: tuple[Axis, ...], operands: Sequence[Any]) -> tuple[Any, ...]:
+    """The operands with all token axes of the result but the first unrolled."""
+    first = next(at for at, axis in enumerate(axes) if axis.kind is Kind.TOKENS) - len(axes)
+    result = []
+    for one in operands:
+        if isinstance(one, Traced):
+            for at in range(-len(one.axes), 0):
+                if one.axes[at].kind is Kind.TOKENS and at != first:
+                    one = unrolled(one, at + len(one.axes), f"{name} of an array over pairs of tokens")
+        result.append(one)
+    return tuple(result)
+
+
+def _of_one_token(builder: Builder, rank: int, rule: Rule, *entries: Entry) -> Entry:
     """A rule for forms on pair forms that depend on one token only."""
-    slots = set().union(*(as_pair(entry, 0).slots for entry in entries))
     if rank <= 1:
         return rule(builder, *(as_single(builder, entry) for entry in entries))
-    if len(slots) > 1:
-        raise over_pairs(name)
-    slot = next(iter(slots), 0)
+    slot = next(iter(set().union(*(as_pair(entry, 0).slots for entry in entries))), 0)
     forms = [pairs.form_of(builder, as_pair(entry, slot), slot) for entry in entries]
     return PairForm(Multilinear.of(rule(builder, *forms), slot))
 

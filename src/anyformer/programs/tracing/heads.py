@@ -33,7 +33,8 @@ def attended(builder: Builder, scores: Multilinear, key_slot: int, value: Form) 
             kept = pairs.get(key.key(), (Form(), key))[0]
             pairs[key.key()] = (kept + query, key)
     queries, keys = _merged(pairs)
-    masked = Number(_masked(np.asarray(offsets.value), scores, key_slot), offsets.doubt)
+    values = _masked(np.asarray(offsets.value), scores, key_slot)
+    masked = Number(values, np.where(np.isneginf(values), 0.0, offsets.doubt))
     return query_slot, builder.attend(queries, keys, value, masked)
 
 

@@ -9,7 +9,7 @@ from anyformer.errors import NotTraceable
 from anyformer.programs.forms import Form
 from anyformer.programs.tracing.axes import Kind, sized
 from anyformer.programs.tracing.conditions import chosen
-from anyformer.programs.tracing.movement import gathered
+from anyformer.programs.tracing.movement import gathered, one_token
 from anyformer.programs.tracing.traced import Traced, aligned, boxed, each
 
 _BATCH = (
@@ -103,31 +103,18 @@ def _token_item(traced: Traced, at: int, one: Any) -> tuple[Traced, int]:
             return traced, at + 1
         one = np.arange(size)[one]
     if isinstance(one, int):
-        return _one_token(traced, at, _in_range(one, at, size)), at
+        return one_token(traced, at, _in_range(one, at, size)), at
     places = np.vectorize(lambda number: _in_range(int(number), at, size), otypes=[np.int64])(one)
     if places.size == 0:
         raise NotTraceable("a slice without tokens cannot be traced.")
-    if places.ndim == 1 and len(places) > 1:
-        return gathered(traced, at, places.tolist()), at + 1
     if places.ndim == 1:
-        single = _one_token(traced, at, int(places[0]))
-        entries = np.expand_dims(single.entries, single.place(at))
-        return traced.with_entries((*traced.axes[:at], sized(1), *traced.axes[at + 1 :]), entries), at + 1
+        return gathered(traced, at, places.tolist()), at + 1
     if places.ndim == 2 and 1 < len(places) <= traced.run.tokens:
         columns = [gathered(traced, at, column.tolist()) for column in places.T]
         entries = np.stack([column.entries for column in columns], axis=traced.place(at))
         axes = (*columns[0].axes[: at + 1], sized(len(columns)), *columns[0].axes[at + 1 :])
         return traced.with_entries(axes, entries), at + 2
     raise NotTraceable("an index array over tokens has one axis, or two of which the first is over tokens.")
-
-
-def _one_token(traced: Traced, at: int, token: int) -> Traced:
-    """One token's entries, the same for all."""
-    builder = traced.builder
-    axes = (*traced.axes[:at], *traced.axes[at + 1 :])
-    single = traced.forms("the entry of one token")
-    source = np.full(builder.tokens, token)
-    return traced.with_entries(axes, each(lambda form: builder.shift(form, source), single.entries))
 
 
 def _sized_item(traced: Traced, at: int, one: Any) -> tuple[Traced, int]:

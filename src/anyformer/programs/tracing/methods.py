@@ -17,8 +17,8 @@ from anyformer.programs.tracing.refusals import ADVICE
 from anyformer.programs.tracing.traced import Traced
 
 NUMBERS = (
-    "A traced array stands for all inputs at once and is not one number: float(), int(), .item(), .tolist() and the math"
-    " module cannot take it. Use NumPy's functions, np.exp for math.exp."
+    "A traced array stands for all inputs at once and is not one number: float(), int(), .item(), .tolist() and math"
+    " functions cannot take it. Use NumPy's functions, np.exp for math.exp."
 )
 PLAIN = (
     "A traced array cannot become a plain one: np.array, np.asarray and assignment into a plain array would lose it."

@@ -138,6 +138,8 @@ def filled_like(traced: Traced, value: Any, shape: Any = None) -> Traced:
 def gathered(traced: Traced, axis: int, source: Sequence[int]) -> Traced:
     """Token j becomes token source[j]; the axis gets the length of the source."""
     tokens, size = traced.run.tokens, len(source)
+    if size == 1:
+        return expanded(one_token(traced, axis, source[0]), axis)
     if size > tokens:
         raise NotTraceable(
             f"an array of {size} tokens was asked for, where sequences have {tokens}; longer ones cannot be traced."
@@ -145,12 +147,20 @@ def gathered(traced: Traced, axis: int, source: Sequence[int]) -> Traced:
         )
     places = np.full(tokens, source[-1])
     places[:size] = source
-    names = Axis(Kind.TOKENS, size)
-    axes = (*traced.axes[:axis], names, *traced.axes[axis + 1 :])
+    axes = (*traced.axes[:axis], Axis(Kind.TOKENS, size), *traced.axes[axis + 1 :])
     if (places[:size] == np.arange(size)).all():
         return traced.with_entries(axes, traced.entries)
     result = traced.forms("a change of the order of tokens")
     return result.with_entries(axes, each(lambda form: traced.builder.shift(form, places), result.entries))
+
+
+def one_token(traced: Traced, axis: int, token: int) -> Traced:
+    """One token's entries, the same for all, without the axis."""
+    builder = traced.builder
+    axes = (*traced.axes[:axis], *traced.axes[axis + 1 :])
+    source = np.full(builder.tokens, token)
+    single = traced.forms("the entry of one token")
+    return traced.with_entries(axes, each(lambda form: builder.shift(form, source), single.entries))
 
 
 def flipped(traced: Traced, axis: Any = None) -> Traced:

@@ -45,8 +45,9 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class Multilinear:
-    """The sum of forms at single slots (`own`), of terms, and of peaks; −∞ where `hidden`. Not changed once made.
+    """The sum of forms at single slots (`own`), of terms, squares and peaks; −∞ where `hidden`. Not changed once made.
 
+    squares: not multiplied out as long as that is not needed: (x_j − x_k)² is computed better as it stands.
     peaks: (inner, coefficient) for coefficient · max over the bound slot of inner: known to be there, but not computed.
     """
 
@@ -54,6 +55,7 @@ class Multilinear:
     terms: Mapping[Any, Term] = field(default_factory=dict)
     peaks: Mapping[Any, "tuple[Multilinear, Number]"] = field(default_factory=dict)
     hidden: Hidden | None = None
+    squares: Mapping[Any, "Square"] = field(default_factory=dict)
 
     @classmethod
     def of(cls, form: Form, slot: int) -> "Multilinear":
@@ -87,12 +89,16 @@ class Multilinear:
         peaks = dict(self.peaks)
         for key, (inner, number) in other.peaks.items():
             peaks[key] = (inner, peaks[key][1] + number if key in peaks else number)
+        squares = dict(self.squares)
+        for key, square in other.squares.items():
+            squares[key] = squares[key].plus(square) if key in squares else square
         hidden = [part.hidden for part in (self, other) if part.hidden is not None]
         return Multilinear(
             {slot: form for slot, form in own.items() if not _is_zero(form)},
             {key: term for key, term in terms.items() if not _vanishes(term)},
             {key: peak for key, peak in peaks.items() if not peak[1].is_exactly_zero},
             None if not hidden else hidden[0] if len(hidden) == 1 else hidden[0] | hidden[1],
+            {key: square for key, square in squares.items() if not square.coefficient.is_exactly_zero},
         )
 
     def times(self, factor: Number) -> "Multilinear":
@@ -106,6 +112,7 @@ class Multilinear:
             {key: _scaled(key, term, factor) for key, term in self.terms.items()},
             {key: (inner, number * factor) for key, (inner, number) in self.peaks.items()},
             self.hidden,
+            {key: square.times(factor) for key, square in self.squares.items()},
         )
 
     def __neg__(self) -> "Multilinear":
@@ -116,12 +123,13 @@ class Multilinear:
         """The slots that it depends on, without `EVERYWHERE`."""
         found = set(self.own) | {slot for term in self.terms.values() for slot in term.slots}
         found |= {slot for inner, _ in self.peaks.values() for slot in inner.slots if slot >= 0}
+        found |= {slot for square in self.squares.values() for slot in square.inner.slots}
         return (found | set(self.hidden.slots if self.hidden else ())) - {EVERYWHERE}
 
     @property
     def is_zero(self) -> bool:
         """Whether nothing is left."""
-        return not (self.own or self.terms or self.peaks or self.hidden)
+        return not (self.own or self.terms or self.peaks or self.hidden or self.squares)
 
     @property
     def constant(self) -> Number | None:
@@ -129,19 +137,28 @@ class Multilinear:
         if self.is_zero:
             return ZERO
         only = self.own.get(EVERYWHERE)
-        if only is None or len(self.own) > 1 or self.terms or self.peaks or self.hidden or not only.is_fixed:
+        rest = self.terms or self.peaks or self.hidden or self.squares
+        if only is None or len(self.own) > 1 or rest or not only.is_fixed:
             return None
         return only.constant
 
     def split(self, slot: int) -> "tuple[Multilinear, Multilinear]":
         """What does not depend on the slot, and what does."""
         free, bound = Multilinear(), Multilinear()
-        for part in self._parts():
+        for part in self.expanded._parts():
             if slot in part.slots:
                 bound = bound + part
             else:
                 free = free + part
         return free, bound
+
+    @property
+    def expanded(self) -> "Multilinear":
+        """The same with all squares multiplied out."""
+        total = Multilinear(self.own, self.terms, self.peaks, self.hidden)
+        for square in self.squares.values():
+            total = total + square.expanded.times(square.coefficient)
+        return total
 
     def _parts(self) -> "Iterable[Multilinear]":
         for slot, form in self.own.items():
@@ -159,16 +176,35 @@ class Multilinear:
             raise NotTraceable(PEAK)
         if self.hidden is not None:
             raise NotTraceable(_HIDDEN)
-        for slot, form in self.own.items():
+        whole = self.expanded
+        for slot, form in whole.own.items():
             yield Term(ONE, ((slot, form),), None)
-        yield from self.terms.values()
+        yield from whole.terms.values()
 
     def key(self) -> tuple[Any, ...]:
         """Equal for equal sums."""
         own = tuple(sorted((slot, form.key()) for slot, form in self.own.items()))
         terms = tuple(sorted((repr(key), term.key(), term.coefficient.key()) for key, term in self.terms.items()))
         peaks = tuple(sorted((key, number.key()) for key, (_, number) in self.peaks.items()))
-        return own, terms, peaks, self.hidden.key() if self.hidden else ()
+        squares = tuple(sorted((key, square.coefficient.key()) for key, square in self.squares.items()))
+        return own, terms, peaks, self.hidden.key() if self.hidden else (), squares
+
+
+@dataclass(frozen=True, eq=False)
+class Square:
+    """coefficient · inner²; `expanded` is inner² multiplied out."""
+
+    inner: Multilinear
+    expanded: Multilinear
+    coefficient: Number
+
+    def times(self, factor: Number) -> "Square":
+        """Multiplied by one number."""
+        return Square(self.inner, self.expanded, self.coefficient * factor)
+
+    def plus(self, other: "Square") -> "Square":
+        """Another multiple of the same square added."""
+        return Square(self.inner, self.expanded, self.coefficient + other.coefficient)
 
 
 def product_of(
@@ -223,11 +259,18 @@ def _leading(form: Form) -> float:
 
 def multiplied(builder: Builder, a: Multilinear, b: Multilinear) -> Multilinear:
     """The product."""
+    if len(a.slots) > 1 and not a.squares and a.key() == b.key():
+        square = Square(a, _expanded_product(builder, a, a), ONE)
+        return Multilinear(squares={a.key(): square})
     for one, other in ((a, b), (b, a)):
         if (number := one.constant) is not None:
             return other.times(number)
         if (number := _same_off_diagonal(one)) is not None and _vanishes_on_diagonal(builder, other, one):
             return other.times(number)
+    return _expanded_product(builder, a, b)
+
+
+def _expanded_product(builder: Builder, a: Multilinear, b: Multilinear) -> Multilinear:
     total = Multilinear()
     for first in a.products():
         for second in b.products():
@@ -249,13 +292,24 @@ def renamed(builder: Builder, a: Multilinear, names: Mapping[int, int]) -> Multi
         factors = [(names.get(slot, slot), form) for slot, form in term.factors]
         fixed = term.fixed.renamed(names) if term.fixed else None
         total = total + product_of(builder, term.coefficient, factors, fixed)
+    for square in a.squares.values():
+        inner, expanded = (renamed(builder, part, names) for part in (square.inner, square.expanded))
+        total = total + squared(inner, expanded, square.coefficient)
     return total
+
+
+def squared(inner: Multilinear, expanded: Multilinear, coefficient: Number) -> Multilinear:
+    """A multiple of a square."""
+    return Multilinear(squares={inner.key(): Square(inner, expanded, coefficient)})
 
 
 def as_form(builder: Builder, a: Multilinear, slot: int) -> Form:
     """The form that it is at one slot. Raises if it depends on others."""
     total = Form()
-    for term in a.products():
+    for square in a.squares.values():
+        inner = as_form(builder, square.inner, slot)
+        total = total + builder.apply("square", inner).times(square.coefficient)
+    for term in Multilinear(a.own, a.terms, a.peaks, a.hidden).products():
         if term.slots - {slot, EVERYWHERE} or term.fixed is not None:
             raise NotTraceable("an array over pairs of tokens is used where numbers of single tokens are needed")
         form = Form(constant=term.coefficient)
@@ -267,7 +321,7 @@ def as_form(builder: Builder, a: Multilinear, slot: int) -> Form:
 
 def _same_off_diagonal(a: Multilinear) -> Number | None:
     """The number that a table over two slots is everywhere but on its diagonal."""
-    if set(a.own) - {EVERYWHERE} or a.peaks or a.hidden or set(a.terms) != {("fixed",)}:
+    if set(a.own) - {EVERYWHERE} or a.peaks or a.hidden or a.squares or set(a.terms) != {("fixed",)}:
         return None
     fixed, plus = a.terms["fixed",].fixed, a.own.get(EVERYWHERE, Form())
     assert fixed is not None
@@ -286,7 +340,7 @@ def _vanishes_on_diagonal(builder: Builder, a: Multilinear, table: Multilinear) 
     first, second = fixed.slots
     if a.hidden or a.peaks or not {first, second} <= a.slots:
         return False
-    return renamed(builder, a, {first: second}).is_zero
+    return renamed(builder, a.expanded, {first: second}).is_zero
 
 
 def _added(key: Any, a: Term, b: Term) -> Term:

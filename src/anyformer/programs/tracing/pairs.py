@@ -131,7 +131,7 @@ def exponential(a: PairForm) -> PairForm:
     """exp(a)."""
     if a.weighted:
         raise NotTraceable(f"np.exp of softmax weights: {_NOT_NORMALISED}")
-    return PairForm.weighted_by(Exponential(a.plain), Multilinear.of(Form.of(1.0), EVERYWHERE))
+    return PairForm.weighted_by(Exponential(a.plain.expanded), Multilinear.of(Form.of(1.0), EVERYWHERE))
 
 
 def powered(builder: Builder, a: PairForm, power: float) -> PairForm:

@@ -113,15 +113,27 @@ def settled(builder: Builder, entry: Entry, rank: int) -> Entry:
 
 def aligned(run: Run, operands: Sequence[Any]) -> tuple[tuple[Axis, ...], list[Entries]]:
     """The axes of the result, and the entries of every operand over its sized axes; plain arrays become constants."""
-    axes = broadcast_axes([one.axes if isinstance(one, Traced) else _plain_axes(one) for one in operands])
+    traced = [one for one in operands if isinstance(one, Traced)]
+    axes = broadcast_axes([one.axes if isinstance(one, Traced) else _plain_axes(run, one, traced) for one in operands])
     rank = sum(axis.kind is Kind.TOKENS for axis in axes)
     return axes, [
         _fitted(one, axes, rank) if isinstance(one, Traced) else constants(run, one, axes) for one in operands
     ]
 
 
-def _plain_axes(array: Any) -> list[Axis]:
-    return [sized(size) for size in np.shape(array)]
+def _plain_axes(run: Run, array: Any, traced: Sequence[Traced]) -> list[Axis]:
+    """Ordinary axes, except for a table over pairs of tokens: if one of its axes meets tokens, so does the other.
+
+    table * x[:, None], with a (tokens, tokens, 1) table, is an array over pairs of tokens.
+    """
+    axes = [sized(size) for size in np.shape(array)]
+    whole = [at for at in range(-len(axes), 0) if axes[at].size == run.tokens]
+    met = {at: [one.axes[at] for one in traced if len(one.axes) >= -at and one.axes[at].size != 1] for at in whole}
+    if any(axis.kind is Kind.TOKENS for at in whole for axis in met[at]):
+        for at in whole:
+            if not met[at]:
+                axes[at] = Axis(Kind.TOKENS, run.tokens)
+    return axes
 
 
 def _fitted(traced: Traced, axes: tuple[Axis, ...], rank: int) -> Entries:
@@ -175,7 +187,7 @@ def constants(run: Run, array: Any, axes: tuple[Axis, ...]) -> Entries:
 
 def _without_batch(values: Any, at: int) -> Any:
     first = np.take(values, 0, axis=at)
-    if not (values == np.expand_dims(first, at)).all():
+    if not np.array_equal(values, np.broadcast_to(np.expand_dims(first, at), values.shape), equal_nan=True):
         raise NotTraceable("constants must be the same for all elements of the batch; got an array that differs.")
     return first
 
