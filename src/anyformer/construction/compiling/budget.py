@@ -10,7 +10,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from anyformer.arrays import Array
 from anyformer.certificates.programs.errors import EXACT, Error, Errors
 from anyformer.construction.compiling import knots
 from anyformer.construction.compiling.products import Squares
@@ -54,14 +53,14 @@ class Budget:
             errors.record(node, self.own(node, shares[node]) if node in shares else EXACT)
         return errors
 
+    def totals(self, shares: Shares) -> list[float]:
+        """The errors of the outputs."""
+        errors = self.errors(shares)
+        return [errors.form(form).absolute for form in self.program.outputs]
+
     def total(self, shares: Shares) -> float:
         """The largest error of an output."""
-        return float(self._totals(shares).max())
-
-    def _totals(self, shares: Shares) -> Array:
-        """The error of every output."""
-        errors = self.errors(shares)
-        return np.array([errors.form(form).absolute for form in self.program.outputs])
+        return max(self.totals(shares))
 
     def units(self, shares: Shares) -> float:
         """About how many hidden units the shares ask for."""
@@ -106,11 +105,11 @@ class Budget:
         shares = self._scaled(dict.fromkeys(nodes, 1.0), goal)
         prices = np.ones(len(self.program.outputs))
         for _ in range(ROUNDS):
-            base = self._totals(shares)
+            base = np.array(self.totals(shares))
             prices = prices * base / base.max()
             shape = {}
             for node in nodes:
-                more = self._totals({**shares, node: shares[node] * 1.125}) - base
+                more = np.array(self.totals({**shares, node: shares[node] * 1.125})) - base
                 slope = max(float(prices @ more) / (shares[node] / 8), 1e-9)
                 shape[node] = (self._effort(node) / slope) ** (2 / 3)
             shares = self._scaled(shape, goal)

@@ -96,7 +96,8 @@ def _options(name: str, options: dict[str, Any]) -> dict[str, Any]:
     for key, value in options.items():
         if key == "dtype" and value is not None and np.dtype(value) != np.float64:
             raise NotTraceable(f"{name} is traced in float64 only; got dtype={value!r}. Leave it out.")
-        if key in (*_IGNORED, "dtype") or any(value is usual for usual in _USUAL) or (key == "where" and value is True):
+        is_usual = key != "axis" and any(value is usual for usual in _USUAL)
+        if key in (*_IGNORED, "dtype") or is_usual or (key == "where" and value is True):
             continue
         kept[key] = value
     if "out" in kept:

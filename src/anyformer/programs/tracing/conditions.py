@@ -25,7 +25,7 @@ from anyformer.programs.tracing.traced import Traced, aligned, as_pair, each, se
 
 AS_NUMBERS = (
     "Conditions are no numbers: a step from 0 to 1 cannot be traced. Use np.where(condition, this, that), np.maximum or"
-    " np.minimum."
+    " np.minimum; products with floats can be traced, x * (x > 0)."
 )
 
 
@@ -88,9 +88,14 @@ def is_condition(operand: Any) -> bool:
 def times_condition(run: Run, a: Any, b: Any) -> Traced:
     """A number times a condition: the number where it holds, else 0."""
     condition, number = (a, b) if is_condition(a) else (b, a)
-    if is_condition(number):
+    if is_condition(number) or (not isinstance(number, Traced) and not _is_float64(condition, number)):
         raise NotTraceable(AS_NUMBERS)
     return chosen(run, condition, number, 0.0)
+
+
+def _is_float64(condition: Any, number: Any) -> bool:
+    """Whether NumPy's product of the two is of float64: integers beside truth values stay integers."""
+    return bool(getattr(condition, "is_converted", False) or np.asarray(number).dtype == np.float64)
 
 
 def chosen(run: Run, condition: Any, *branches: Any) -> Traced:

@@ -15,7 +15,7 @@ from anyformer.programs.tracing.elementwise import arithmetic
 from anyformer.programs.tracing.movement import expanded, transposed
 from anyformer.programs.tracing.reductions import total
 from anyformer.programs.tracing.runs import Run
-from anyformer.programs.tracing.traced import Traced, constants
+from anyformer.programs.tracing.traced import Traced, boxed, constants
 
 
 def einsum(run: Run, subscripts: Any, *operands: Any) -> Traced:
@@ -156,7 +156,7 @@ def _linear_map(run: Run, first: tuple[Traced, str], second: tuple[Any, str], ou
     for index in np.ndindex(result.shape):
         s, m = index[: len(shared)], index[len(shared) : len(shared) + len(mine)]
         o = index[len(shared) + len(mine) :]
-        result[index] = combination(numbers[(*s, *o)].ravel(), forms[(*s, *m)].ravel())
+        result[index] = combination(np.ravel(numbers[(*s, *o)]), boxed(forms[(*s, *m)]).ravel())
     whole = [label for label in output if label in (*shared, *mine, *others)]
     places = [[*shared, *mine, *others].index(label) for label in whole]
     kinds = dict(zip(labels, traced.axes, strict=True))

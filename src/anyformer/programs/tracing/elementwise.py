@@ -218,6 +218,7 @@ SPECIAL: Final[dict[str, Rule]] = {
     "log_expit": _log_expit,
     "erf": _smooth("erf"),
     "erfc": _erfc,
+    "xlogy": lambda builder, x, y: builder.product(x, builder.apply("log", y)),
 }
 
 

@@ -184,7 +184,7 @@ def _written(traced: Traced, axes: Sequence[tuple[int, Any]], tokens: "list[int]
     if tokens is not None:
         new = _at_tokens(traced, index, tokens, part)
     target = entries[index] if index else entries
-    if isinstance(target, np.ndarray):
+    if isinstance(target, np.ndarray) and target.ndim:
         entries[index] = np.reshape(new, target.shape)
     else:
         entries[index] = new.reshape(-1)[0]

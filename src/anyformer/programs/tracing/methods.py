@@ -87,7 +87,8 @@ class ArrayMethods:
     @property
     def dtype(self) -> np.dtype[Any]:
         """float64, or bool for a condition."""
-        return np.dtype(np.bool_ if self._opened().is_condition else np.float64)
+        data = self._opened()
+        return np.dtype(np.bool_ if data.is_condition and not data.is_converted else np.float64)
 
     @property
     def T(self) -> Any:

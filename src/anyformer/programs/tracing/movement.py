@@ -14,6 +14,9 @@ from anyformer.programs.tracing import pairs
 from anyformer.programs.tracing.axes import Axis, Kind, broadcast_axes, matched_groups, sized
 from anyformer.programs.tracing.runs import Run
 from anyformer.programs.tracing.traced import Traced, aligned, as_tokens, boxed, constants, each
+from anyformer.programs.tracing.unrolling import unrolled
+
+_LONGER = "a sequence that is longer than the input's, of {size} tokens,"
 
 
 def _place(axis: int, ndim: int) -> int:
@@ -141,10 +144,7 @@ def gathered(traced: Traced, axis: int, source: Sequence[int]) -> Traced:
     if size == 1:
         return expanded(one_token(traced, axis, source[0]), axis)
     if size > tokens:
-        raise NotTraceable(
-            f"an array of {size} tokens was asked for, where sequences have {tokens}; longer ones cannot be traced."
-            " Use np.roll and np.where, or a constant matrix over tokens, S @ x."
-        )
+        return _window(unrolled(traced, axis, _LONGER.format(size=size)), axis, list(source))
     places = np.full(tokens, source[-1])
     places[:size] = source
     axes = (*traced.axes[:axis], Axis(Kind.TOKENS, size), *traced.axes[axis + 1 :])
@@ -202,6 +202,7 @@ def concatenated(run: Run, arrays: Sequence[Any], axis: int = 0) -> Traced:
     at = _place(axis, len(like.axes))
     parts = [_like_others(run, array, like, at) for array in arrays]
     _refuse_batch(like, at, "np.concatenate")
+    parts = [part for part in parts if part.axes[at].size] or parts
     if any(part.axes[at].kind is Kind.TOKENS for part in parts):
         return _joined_tokens(run, [_tokens_at(part, at) for part in parts], at)
     place = like.place(at)
@@ -237,10 +238,8 @@ def _joined_tokens(run: Run, parts: Sequence[Traced], axis: int) -> Traced:
     """The first part for the first tokens, and so on: each is moved to its places, and gated there."""
     size = sum(part.axes[axis].size for part in parts)
     if size > run.tokens:
-        raise NotTraceable(
-            f"{size} tokens were joined, where sequences have {run.tokens}; longer ones cannot be traced."
-            " Use np.roll and np.where, or a constant matrix over tokens, S @ x."
-        )
+        copies = [unrolled(part, axis, _LONGER.format(size=size)) for part in parts]
+        return concatenated(run, copies, axis)
     start, entries = 0, _zeros([one for one in parts[0].axes if one.kind is Kind.SIZED])
     for part in parts:
         length = part.axes[axis].size
@@ -270,6 +269,13 @@ def stacked(run: Run, arrays: Sequence[Any], axis: int = 0) -> Traced:
     return concatenated(run, parts, at)
 
 
+def _slab(traced: Traced, part: Any, axis: int) -> Any:
+    """A number as an array like the others, of size 1 along the axis."""
+    if isinstance(part, Traced) or np.ndim(part):
+        return part
+    return np.full([1 if at == axis else size for at, size in enumerate(traced.shape)], part)
+
+
 def split(traced: Traced, indices_or_sections: Any, axis: int = 0, is_even: bool = True) -> list[Traced]:
     """np.split and np.array_split."""
     at = _place(axis, len(traced.axes))
@@ -284,6 +290,25 @@ def _window(traced: Traced, axis: int, places: list[int]) -> Traced:
         return gathered(traced, axis, places)
     entries = traced.entries.take(places, axis=traced.place(axis))
     return traced.with_entries((*traced.axes[:axis], sized(len(places)), *traced.axes[axis + 1 :]), entries)
+
+
+def padded(traced: Traced, pad_width: Any, mode: str = "constant", constant_values: Any = 0.0) -> Traced:
+    """np.pad, in the modes that copy entries or add a constant."""
+    widths = np.broadcast_to(np.asarray(pad_width), (len(traced.axes), 2)).tolist()
+    if mode not in ("constant", "edge", "reflect", "symmetric", "wrap") or np.ndim(constant_values):
+        raise NotTraceable(f"np.pad is traced with one constant, or with entries of the array; got mode={mode!r}.")
+    for at, (before, after) in enumerate(widths):
+        if not before and not after:
+            continue
+        _refuse_batch(traced, at, "np.pad")
+        if mode == "constant":
+            slab = _slab(traced, constant_values, at)
+            slabs = [np.repeat(slab, count, axis=at) for count in (before, after)]
+            traced = concatenated(traced.run, [slabs[0], traced, slabs[1]], at)
+        else:
+            places: Any = np.pad(np.arange(traced.axes[at].size), (before, after), mode=mode)  # type: ignore[call-overload]
+            traced = _window(traced, at, places.tolist())
+    return traced
 
 
 def repeated(traced: Traced, repeats: Any, axis: Any = None) -> Traced:
@@ -318,12 +343,17 @@ def taken(traced: Traced, indices: Any, axis: Any = None) -> Traced:
     return item(traced, (*(slice(None),) * at, indices))
 
 
-def differences(traced: Traced, n: int = 1, axis: int = -1) -> Traced:
+def differences(traced: Traced, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Traced:
     """np.diff: later minus earlier."""
     from anyformer.programs.tracing.elementwise import arithmetic
 
     at = _place(axis, len(traced.axes))
     _refuse_batch(traced, at, "np.diff")
+    if n < 1:
+        raise NotTraceable("np.diff is traced with n of at least 1; with n=0 it returns its argument.")
+    if prepend is not None or append is not None:
+        given = [one for one in (prepend, traced, append) if one is not None]
+        traced = concatenated(traced.run, [_slab(traced, one, at) for one in given], at)
     for _ in range(n):
         size = traced.axes[at].size
         late, early = _window(traced, at, list(range(1, size))), _window(traced, at, list(range(size - 1)))

@@ -30,7 +30,7 @@ REFUSED_UFUNCS: Final[dict[np.ufunc, str]] = {
     np.arctan2: "it jumps at the negative axis. Use np.arctan(y / x) where x is positive.",
 }
 
-REFUSED_SPECIAL: Final[dict[str, str]] = {"xlogy": "write x * np.log(x), for x above 0."}
+REFUSED_SPECIAL: Final[dict[str, str]] = {}
 
 REFUSED_FUNCTIONS: Final[dict[Any, str]] = {
     **dict.fromkeys((np.argsort, np.argmax, np.argmin, np.argpartition, np.argwhere), _ORDER),
@@ -40,7 +40,7 @@ REFUSED_FUNCTIONS: Final[dict[Any, str]] = {
     **dict.fromkeys((np.cumprod, np.nancumprod), _PRODUCTS),
     **dict.fromkeys((np.round, np.around), WHERE),
     **dict.fromkeys((np.diagonal, np.diag, np.triu, np.tril), _DIAGONAL),
-    **dict.fromkeys((np.delete, np.pad, np.append), _LONGER),
+    **dict.fromkeys((np.delete, np.append), _LONGER),
     **dict.fromkeys((np.ravel, np.outer, np.convolve), _FLAT),
     **dict.fromkeys((np.vstack, np.dstack), "it joins along the batch or new axes. Use np.concatenate or np.stack."),
     **dict.fromkeys((np.hstack, np.column_stack), "it depends on the number of axes. Use np.concatenate(…, axis=…)."),

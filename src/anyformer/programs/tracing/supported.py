@@ -94,6 +94,7 @@ FUNCTIONS: Final[dict[Any, Rule]] = {
     np.ones_like: _filled(1.0),
     np.full_like: _full_like,
     np.diff: _of_array(movement.differences),
+    np.pad: _of_array(movement.padded),
     **dict.fromkeys((np.sum, np.nansum), _of_array(_sum)),
     **dict.fromkeys((np.mean, np.nanmean), _of_array(reductions.mean)),
     **dict.fromkeys((np.var, np.nanvar), _of_array(reductions.variance)),

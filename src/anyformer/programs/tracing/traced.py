@@ -26,13 +26,15 @@ Entries: TypeAlias = NDArray[Any]
 class Traced:
     """Entries over the sized axes: forms, or pair forms if there are several token axes. Never changed.
 
-    Of a condition, every entry is a form, and it holds where the form is positive.
+    Of a condition, every entry is a form, and it holds where the form is positive. It may have been converted to 0.0
+    and 1.0 (`is_converted`), but is still only known as a condition.
     """
 
     run: Run
     axes: tuple[Axis, ...]
     entries: Entries
     is_condition: bool = False
+    is_converted: bool = False
 
     @property
     def shape(self) -> tuple[int, ...]:
