@@ -1,11 +1,14 @@
 """Sharing the tolerance: how exactly each step must be computed so that the hidden units are fewest.
 
-A step with the error ε_i takes about c_i/√ε_i units, and the bound of the whole is about Σ S_i·ε_i. The sum Σ c_i/√ε_i
-is least for ε_i ∝ (c_i/S_i)^{2/3} (Lagrange). S_i is found by differences, and again at the new ε.
+A step with the error ε_i takes about c_i/√ε_i units, and the bound of output o is about Σ S_oi·ε_i. The sum Σ c_i/√ε_i
+is least for ε_i ∝ (c_i/Σ_o λ_o·S_oi)^{2/3} (Lagrange), with a price λ_o of 0 for outputs whose bound stays below the
+largest. S_oi is found by differences, and again at the new ε; an output with room gets cheaper each time.
 """
 
 import math
 from collections.abc import Mapping
+
+import numpy as np
 
 from anyformer.certificates.programs.errors import EXACT, Error, Errors
 from anyformer.construction.compiling import knots
@@ -100,14 +103,14 @@ class Budget:
     def _lagrange(self) -> dict[Node, float]:
         nodes, goal = self.approximated, self.tolerance
         shares = self._scaled(dict.fromkeys(nodes, 1.0), goal)
+        prices = np.ones(len(self.program.outputs))
         for _ in range(ROUNDS):
-            base = self.totals(shares)
+            base = np.array(self.totals(shares))
+            prices = prices * base / base.max()
             shape = {}
             for node in nodes:
-                # What matters to any output counts, whether it is the worst one now or not.
-                after = self.totals({**shares, node: shares[node] * 1.125})
-                more = max(now - before for now, before in zip(after, base, strict=True))
-                slope = max(more / (shares[node] / 8), 1e-9)
+                more = np.array(self.totals({**shares, node: shares[node] * 1.125})) - base
+                slope = max(float(prices @ more) / (shares[node] / 8), 1e-9)
                 shape[node] = (self._effort(node) / slope) ** (2 / 3)
             shares = self._scaled(shape, goal)
         return shares
