@@ -41,6 +41,7 @@ FEW_BOXES = 256
 LOOKS, MARGIN = 256, 0.7
 
 
+@dataclass(frozen=True)
 class Interpolation(Method):
     """Gather all tokens, and interpolate on Kuhn's triangulation of a grid. The error is proved in the sup norm."""
 
@@ -59,7 +60,10 @@ class Interpolation(Method):
         while node_count(request.target, cells) <= MOST_NODES:
             found = trials.tried(cells)
             if found.upper <= trials.goal:
-                return self._planned(request, trials, cells, found)
+                planned = self._planned(request, trials, cells, found)
+                if planned.layers > request.max_layers:
+                    raise Refusal(self.name, Shortage(Resource.LAYERS, planned.layers, request.max_layers)).error()
+                return planned
             cells = max(cells + 1, trials.hopeless_below(cells, found))
         raise self._refusal(request, trials, cells)
 
