@@ -16,13 +16,13 @@ from anyformer.arrays import Array
 from anyformer.certificates.bounds.bound import derive_bound
 from anyformer.certificates.propagation.enclosures import Enclosure
 from anyformer.certificates.propagation.propagate import propagate
-from anyformer.construction.assemble import Construction, build
+from anyformer.construction.plans.plan import Construction
 from anyformer.networks import FeedForwardStage, Network, evaluate
 from anyformer.networks.layers import Stage, weights
 from anyformer.runtime import Engine, Layers, run
 from benchmarks.interleave import Program, interleave, ratio, timed
 from benchmarks.machine import THREADS
-from benchmarks.plans import plan_at, plan_with_counts
+from benchmarks.plans import build, plan_at, plan_with_counts
 from benchmarks.results import Size
 
 TOKENS = 3

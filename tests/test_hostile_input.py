@@ -22,13 +22,14 @@ import pytest
 from anyformer.cli.main import main
 from anyformer.cli.sequences import read_sequences
 from anyformer.errors import AnyformerError, ModelFileError, PatternError, TargetError
-from anyformer.exports import load_folder
+from anyformer.exports import load_folder, save_folder
 from anyformer.patterns import CATALOGUE, Ring, SlidingWindow, SparsityPattern, Union, named, parse
 from anyformer.patterns.exchange.json_form import from_json, in_short, to_json
 from anyformer.targets import mean_scale
 from anyformer.targets.domains import CompactSupport, domain_from_json
 from anyformer.targets.moduli import Lipschitz, Tightest, modulus_from_json, same_coordinate
 from tests.fuzzing import damaged, damaged_bytes, damaged_json
+from tests.random_networks import embedded_network
 
 MOST_BYTES, MOST_SECONDS = 2**27, 20.0
 """Far above what any of these files needs, and far below what they ask for."""
@@ -99,6 +100,28 @@ def test_a_model_of_strange_json(model, capsys, draw):
         if called("describe", model, capsys)[0] == 0:
             for verb in ("run", "trace", "verify"):
                 assert called(verb, model, capsys)[0] in (0, 1, 2)
+
+
+@pytest.fixture(scope="module")
+def embedded_folder(small_models, tmp_path_factory):
+    place = tmp_path_factory.mktemp("hostile") / "embedded"
+    return save_folder(place, embedded_network(0, tokens=2, width=1, stream=5), small_models[1].certificate)
+
+
+@seeded(40)
+def test_a_model_with_an_embedding_of_strange_json(embedded_folder, tmp_path, capsys, draw):
+    model = shutil.copytree(embedded_folder, tmp_path / "model")
+    (model / "config.json").write_text(damaged_json((model / "config.json").read_text(), draw))
+    with bounded():
+        if called("describe", model, capsys)[0] == 0:
+            for verb in ("run", "trace", "verify"):
+                assert called(verb, model, capsys)[0] in (0, 1, 2)
+
+
+def test_what_the_verbs_say_of_an_embedding(embedded_folder, capsys):
+    assert [called(verb, embedded_folder, capsys)[0] for verb in VERBS] == [0, 0, 2, 1]
+    assert "only networks without an embedding are traced" in called("trace", embedded_folder, capsys)[1]
+    assert "cells are proved for networks without an embedding" in called("verify", embedded_folder, capsys)[1]
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -1,6 +1,7 @@
 """Models with an embedding and stages of different sizes: saved, loaded, and refused by file and field."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from safetensors.numpy import load_file, save_file
 
 from anyformer.errors import ModelFileError
 from anyformer.exports import load_folder, save_folder
-from anyformer.networks import evaluate
+from anyformer.networks import BlockShape, evaluate
 from anyformer.networks.digest import digest
 from anyformer.networks.layers import weights
 from tests.exports.test_loading import edit, set_field
@@ -129,6 +130,26 @@ def test_a_tensor(folder, name, value, message):
         tensors[name] = value
     save_file(tensors, folder / "model.safetensors")
     refused(folder, f"model.safetensors:? {message}")
+
+
+@pytest.mark.parametrize(("axis", "largest"), [("heads", 4), ("head_size", 3), ("hidden_size", 13)])
+def test_no_size_is_larger_than_the_largest_stage(folder, axis, largest):
+    """Otherwise a small file could describe blocks that no memory holds."""
+
+    def grow(data):
+        for stage in data["stages"]:
+            if (axis == "hidden_size") == (stage["kind"] == "feed_forward"):
+                stage.setdefault(axis, data[axis])
+        data[axis] = 2**40
+
+    edit(folder / "config.json", grow)
+    refused(folder, f"config.json: {axis} must be {largest}, the size of the largest stage; got 1099511627776")
+
+
+def test_a_network_whose_shape_no_stage_has_is_not_saved(network, certificate_for, tmp_path):
+    larger = replace(network, shape=BlockShape(4, 3, 14))
+    with pytest.raises(ModelFileError, match="hidden_size must be 13, the size of the largest stage; got 14"):
+        save_folder(tmp_path / "larger", larger, certificate_for(larger))
 
 
 def test_a_table_model_with_an_embedding_of_nothing(saved):

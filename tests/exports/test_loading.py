@@ -12,9 +12,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from anyformer.errors import CertificateError, ModelFileError
-from anyformer.exports import config as config_module
+from anyformer.exports import config_fields, load_folder
 from anyformer.exports import folder as folder_module
-from anyformer.exports import load_folder
 from anyformer.model import Model
 from anyformer.networks.digest import digest
 
@@ -241,12 +240,12 @@ def test_names_are_only_text(saved):
 
 
 def test_too_many_stages(saved, monkeypatch):
-    monkeypatch.setattr(config_module, "MAX_STAGES", 5)
+    monkeypatch.setattr(config_fields, "MAX_STAGES", 5)
     refused(saved, "config.json: stages must be at most 5 stages; got 6")
 
 
 def test_a_million_stages_is_the_limit():
-    assert config_module.MAX_STAGES == 1_000_000
+    assert config_fields.MAX_STAGES == 1_000_000
 
 
 # model.safetensors.

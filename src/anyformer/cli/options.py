@@ -46,14 +46,16 @@ class Options:
         ),
     ]
     epsilon: Annotated[float, typer.Option(help="The error to stay below, in L^p over the domain.")]
-    p: Annotated[float, typer.Option("--p", help="The exponent of the error, from 1 to 64.")] = 2.0
+    p: Annotated[
+        float, typer.Option("--p", help="The exponent of the error, from 1 to 64; or inf, the largest error anywhere.")
+    ] = 2.0
     tokens: Annotated[int, typer.Option(help="The length of the sequences.")] = 2
     width: Annotated[int, typer.Option(help="Numbers per token.")] = 1
     positions: Annotated[
         bool, typer.Option("--positions", help="Give the network positions: the order of tokens may matter.")
     ] = False
     method: Annotated[
-        str, typer.Option(help=f"How to build: {', '.join(METHODS)}; {AUTO} takes the fewest layers.")
+        str, typer.Option(help=f"How to build: {', '.join(METHODS)}; {AUTO} takes the smallest network.")
     ] = AUTO
     hidden_size: Annotated[int, typer.Option(help="Hidden units a layer, at least 4: more make it shallower.")] = (
         LEAST_HIDDEN
@@ -137,9 +139,9 @@ def request_of(options: Options) -> Request:
 
 
 def target_of(options: Options) -> Target:
-    """The target that is named, equivariant unless positions are asked for."""
+    """The target that is named. One's own function is equivariant unless positions are asked for."""
     chosen = _own(options) if ":" in options.target else _ready_made(options)
-    return replace(chosen, symmetry=Symmetry.NONE if options.positions else Symmetry.EQUIVARIANT)
+    return replace(chosen, symmetry=Symmetry.NONE) if options.positions else chosen
 
 
 def _own(options: Options) -> Target:

@@ -13,7 +13,8 @@ from safetensors.numpy import save
 
 from anyformer.arrays import Array
 from anyformer.errors import ModelFileError, words_of
-from anyformer.exports.config import KINDS, POSITIONS, Config, Shape, StageEntry, tensor_name
+from anyformer.exports.config import POSITIONS, Config, Shape, StageEntry, tensor_name
+from anyformer.exports.config_fields import KINDS
 from anyformer.networks.layers import AttentionStage, BlockShape, Stage, weights
 from anyformer.networks.network import EMBEDDING, Network
 from anyformer.networks.probability_maps import ProbabilityMap

@@ -31,16 +31,21 @@ class Number:
 
     def __add__(self, other: "Number") -> "Number":
         total, rounding = _two_sum(self.value, other.value)
-        return Number(total, (self.doubt + other.doubt + rounding) * UP)
+        # A sum of which only one part is not 0 is exact; so adding 0 changes nothing.
+        parts = np.not_equal(self.doubt, 0) * 1 + np.not_equal(other.doubt, 0) + np.not_equal(rounding, 0)
+        return Number(total, _plain((self.doubt + other.doubt + rounding) * np.where(parts > 1, UP, 1.0)))
 
     def __mul__(self, other: "Number") -> "Number":
         product = self.value * other.value
         # A power of two shifts the exponent alone, unless that leaves the normal numbers.
-        shifts = (_is_power_of_two(self.value) | _is_power_of_two(other.value)) & (np.abs(product) >= SMALLEST)
-        exact = shifts | (np.equal(self.value, 0) | np.equal(other.value, 0))
+        is_shift = (_is_power_of_two(self.value) | _is_power_of_two(other.value)) & (np.abs(product) >= SMALLEST)
+        exact = is_shift | np.equal(self.value, 0) | np.equal(other.value, 0)
         rounding = np.where(exact, 0.0, UNIT * np.abs(product) + TINY)
         carried = _above(self.value, other.doubt) + _above(other.value, self.doubt) + _above(self.doubt, other.doubt)
-        return Number(_plain(product), _plain((carried + rounding) * UP))
+        # Scaled by a power of two without doubt, the doubt is exact as well.
+        scales = [_is_power_of_two(one.value) & np.equal(one.doubt, 0) for one in (self, other)]
+        up = np.where((scales[0] | scales[1]) & exact, 1.0, UP)
+        return Number(_plain(product), _plain((carried + rounding) * up))
 
     def __neg__(self) -> "Number":
         return Number(-self.value, self.doubt)

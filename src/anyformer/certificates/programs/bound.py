@@ -31,6 +31,8 @@ class ProgramBound:
     largest: float
     nodes: dict[Node, Error]
     own: dict[Node, Error]
+    readings: dict[Node, Reading]
+    """How each node is read from the stream."""
 
 
 def bound_of_program(program: Program, network: Network, hints: Sequence[Hint]) -> ProgramBound:
@@ -63,8 +65,12 @@ def _walked(program: Program, network: Network, hints: Sequence[Hint]) -> Progra
             walk.attention(layer, claims)
         else:
             walk.feed_forward(layer, claims)
+<<<<<<< HEAD
     check_no_overflow(network, walk.stream.reach)
     return ProgramBound(walk.read_out(network), walk.stream.errors.of, walk.own)
+=======
+    return ProgramBound(walk.read_out(network), walk.stream.errors.of, walk.own, walk.stream.readings)
+>>>>>>> programs
 
 
 class _Walk:

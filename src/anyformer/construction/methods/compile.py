@@ -1,5 +1,6 @@
 """Compile the function's own program: a few steps, each easy for a Transformer, whatever the number of tokens."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from anyformer.construction.compiling.budget import Budget
@@ -7,6 +8,7 @@ from anyformer.construction.compiling.schedule import needed
 from anyformer.construction.compiling.writer import Writer
 from anyformer.construction.plans.compiled_plan import CompiledPlan
 from anyformer.construction.plans.plan import Construction, Method, PlannedStage
+from anyformer.construction.refusal import Refusal, Resource, Shortage
 from anyformer.construction.request import Request
 from anyformer.errors import NotTraceable, PlanError, words_of
 from anyformer.networks.probability_maps import Softmax
@@ -20,19 +22,24 @@ SPARE = 2.0**-7
 FINER = 0.9
 
 
+@dataclass(frozen=True)
 class Compile(Method):
     """Trace the NumPy function, and lower it step by step. The error is proved in the sup norm."""
 
     name: ClassVar[str] = "compile"
     is_sparse: ClassVar[bool | None] = None
+    uses_modulus: ClassVar[bool] = False
 
     def plan(self, request: Request) -> CompiledPlan:
         """The program, lowered with the fewest hidden units; or a refusal that says which step cannot be."""
         _check(request)
         try:
-            return self._planned(request, request.program, _largest_error(request) * (1 - SPARE))
+            planned = self._planned(request, request.program, _largest_error(request) * (1 - SPARE))
         except NotTraceable as error:
             raise PlanError(f"compile cannot build {request.target.name}: {words_of(error)}.") from error
+        if planned.layers > request.max_layers:
+            raise Refusal(self.name, Shortage(Resource.LAYERS, planned.layers, request.max_layers)).error()
+        return planned
 
     def _planned(self, request: Request, program: Program, goal: float) -> CompiledPlan:
         ranges = Ranges(program)

@@ -8,14 +8,17 @@ import numpy as np
 from anyformer.errors import NotTraceable
 from anyformer.programs.forms import Form
 from anyformer.programs.tracing.axes import Kind, sized
-from anyformer.programs.tracing.conditions import chosen
-from anyformer.programs.tracing.movement import gathered
-from anyformer.programs.tracing.traced import Traced, aligned, boxed, each
+from anyformer.programs.tracing.broadcasting import aligned
+from anyformer.programs.tracing.rules.conditions import chosen
+from anyformer.programs.tracing.rules.movement import gathered, one_token, place_of
+from anyformer.programs.tracing.traced import Traced, boxed, each
 
 _BATCH = (
     "The batch axis can be indexed by `:` only: a function must treat every sequence by itself."
     " Write x[:, 0] for the first token, x[:, :, 0] for the first coordinate."
 )
+
+
 _SEVERAL = "One index array at a time can be traced; index twice instead: x[:, rows][..., columns]."
 
 
@@ -103,31 +106,18 @@ def _token_item(traced: Traced, at: int, one: Any) -> tuple[Traced, int]:
             return traced, at + 1
         one = np.arange(size)[one]
     if isinstance(one, int):
-        return _one_token(traced, at, _in_range(one, at, size)), at
+        return one_token(traced, at, _in_range(one, at, size)), at
     places = np.vectorize(lambda number: _in_range(int(number), at, size), otypes=[np.int64])(one)
     if places.size == 0:
         raise NotTraceable("a slice without tokens cannot be traced.")
-    if places.ndim == 1 and len(places) > 1:
-        return gathered(traced, at, places.tolist()), at + 1
     if places.ndim == 1:
-        single = _one_token(traced, at, int(places[0]))
-        entries = np.expand_dims(single.entries, single.place(at))
-        return traced.with_entries((*traced.axes[:at], sized(1), *traced.axes[at + 1 :]), entries), at + 1
+        return gathered(traced, at, places.tolist()), at + 1
     if places.ndim == 2 and 1 < len(places) <= traced.run.tokens:
         columns = [gathered(traced, at, column.tolist()) for column in places.T]
         entries = np.stack([column.entries for column in columns], axis=traced.place(at))
         axes = (*columns[0].axes[: at + 1], sized(len(columns)), *columns[0].axes[at + 1 :])
         return traced.with_entries(axes, entries), at + 2
     raise NotTraceable("an index array over tokens has one axis, or two of which the first is over tokens.")
-
-
-def _one_token(traced: Traced, at: int, token: int) -> Traced:
-    """One token's entries, the same for all."""
-    builder = traced.builder
-    axes = (*traced.axes[:at], *traced.axes[at + 1 :])
-    single = traced.forms("the entry of one token")
-    source = np.full(builder.tokens, token)
-    return traced.with_entries(axes, each(lambda form: builder.shift(form, source), single.entries))
 
 
 def _sized_item(traced: Traced, at: int, one: Any) -> tuple[Traced, int]:
@@ -197,7 +187,7 @@ def _written(traced: Traced, axes: Sequence[tuple[int, Any]], tokens: "list[int]
     if tokens is not None:
         new = _at_tokens(traced, index, tokens, part)
     target = entries[index] if index else entries
-    if isinstance(target, np.ndarray):
+    if isinstance(target, np.ndarray) and target.ndim:
         entries[index] = np.reshape(new, target.shape)
     else:
         entries[index] = new.reshape(-1)[0]
@@ -221,3 +211,11 @@ def _at_tokens(traced: Traced, index: Any, tokens: list[int], part: Traced) -> A
     old = traced.forms("an assignment").entries
     old = boxed(old[index]) if index else old
     return each(step, old, np.reshape(part.forms("an assignment").entries, old.shape))
+
+
+def taken(traced: Traced, indices: Any, axis: Any = None) -> Traced:
+    """np.take with constant indices."""
+    if axis is None:
+        raise NotTraceable("np.take without an axis would flatten the batch; name one: axis=-1.")
+    at = place_of(axis, len(traced.axes))
+    return item(traced, (*(slice(None),) * at, indices))

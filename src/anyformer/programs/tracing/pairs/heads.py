@@ -6,8 +6,8 @@ from anyformer.errors import NotTraceable
 from anyformer.programs.builder import Builder
 from anyformer.programs.forms import Form
 from anyformer.programs.numbers import Number
-from anyformer.programs.tracing.fixed import EVERYWHERE
-from anyformer.programs.tracing.multilinear import PEAK, Multilinear, Term
+from anyformer.programs.tracing.pairs.fixed import EVERYWHERE
+from anyformer.programs.tracing.pairs.multilinear import PEAK, Multilinear, Term
 
 # The weight of a score that is lower than others by this much, e^(−10⁶), is 0 in float64; so it is a mask.
 MASKED = -1e6
@@ -33,7 +33,8 @@ def attended(builder: Builder, scores: Multilinear, key_slot: int, value: Form) 
             kept = pairs.get(key.key(), (Form(), key))[0]
             pairs[key.key()] = (kept + query, key)
     queries, keys = _merged(pairs)
-    masked = Number(_masked(np.asarray(offsets.value), scores, key_slot), offsets.doubt)
+    values = _masked(np.asarray(offsets.value), scores, key_slot)
+    masked = Number(values, np.where(np.isneginf(values), 0.0, offsets.doubt))
     return query_slot, builder.attend(queries, keys, value, masked)
 
 
