@@ -1,5 +1,6 @@
 """Identities that make a program smaller, or its errors easier to bound. Every one is exact in real numbers."""
 
+from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
@@ -172,7 +173,9 @@ def _reciprocal_of_mean(form: Form) -> tuple[Node, Number] | None:
 def _root(number: Number) -> Number:
     value, doubt = float(number.value), float(number.doubt)
     root = float(np.sqrt(value))
-    if doubt == 0 and root * root == value and root == np.round(root * 2.0**20) / 2.0**20:
+    if doubt == 0 and Fraction(root) ** 2 == Fraction(value):
         return Number(root)
+    # A difference and a root are rounded once each.
     low, high = np.sqrt(max(value - doubt, 0.0)), np.sqrt(value + doubt)
-    return enclosed(float(np.nextafter(np.nextafter(low, 0), 0)), float(np.nextafter(np.nextafter(high, 9e9), np.inf)))
+    down, up = np.nextafter(np.nextafter(low, 0.0), 0.0), np.nextafter(np.nextafter(high, np.inf), np.inf)
+    return enclosed(float(down), float(up))
