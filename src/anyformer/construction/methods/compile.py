@@ -3,10 +3,12 @@
 from typing import ClassVar
 
 from anyformer.construction.compiling.budget import Budget
+from anyformer.construction.compiling.narrowing import Limits, narrowed
 from anyformer.construction.compiling.schedule import needed
 from anyformer.construction.compiling.writer import Writer
 from anyformer.construction.plans.compiled_plan import CompiledPlan
 from anyformer.construction.plans.plan import Construction, Method, PlannedStage
+from anyformer.construction.refusal import Refusal, Resource, Shortage
 from anyformer.construction.request import Request
 from anyformer.errors import NotTraceable, PlanError, words_of
 from anyformer.networks.probability_maps import Softmax
@@ -39,6 +41,12 @@ class Compile(Method):
         ranges = Ranges(program)
         budget = Budget(program, ranges, needed(program, ranges.roots), goal)
         written = Writer(program, ranges, budget, request.sparsity).write()
+        if request.heads is not None or request.hidden_size is not None:
+            written = narrowed(written, program, Limits(request.heads, request.hidden_size))
+        layers = written.network.layer_count
+        if layers > request.max_layers:
+            shortage = Shortage(Resource.LAYERS, layers, request.max_layers)
+            raise Refusal(self.name, shortage, request=request).error()
         stages = tuple(PlannedStage(stage.name, stage.role, stage.kind, len(stage)) for stage in written.network.stages)
         return CompiledPlan(
             request=request,
