@@ -10,7 +10,7 @@ from typing import Any
 from anyformer import targets
 from anyformer.certificates.bounds.bound import ErrorBound, derive_bound
 from anyformer.construction.plans.plan import Construction
-from benchmarks.plans import plan_with_counts
+from benchmarks.plans import build, plan_with_counts
 
 SMALLEST = 4
 

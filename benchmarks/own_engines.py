@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from anyformer import targets
-
 from anyformer.runtime import Engine, Layers, run
 from benchmarks.interleave import Program, interleave
 from benchmarks.machine import THREADS
-from benchmarks.plans import plan_with_counts
+from benchmarks.plans import build, plan_with_counts
 from benchmarks.results import Size
 
 COUNTS = {Size.FULL: 32, Size.QUICK: 12}

@@ -45,7 +45,7 @@ def _built(target: Target, tolerance: float) -> dict[str, Any]:
     pool = Processes(THREADS)
     try:
         with spread(pool):
-            constructing = timed(lambda: made.append(construct(target, tolerance, p=P)))
+            constructing = timed(lambda: made.append(construct(target, tolerance, p=P, method="averaging")))
             model: Model = made[0]
             verifying = timed(lambda: made.append(model.verify()))
     finally:

@@ -22,7 +22,7 @@ from anyformer.networks.layers import Stage, weights
 from anyformer.runtime import Engine, Layers, run
 from benchmarks.interleave import Program, interleave, ratio, timed
 from benchmarks.machine import THREADS
-from benchmarks.plans import plan_at, plan_with_counts
+from benchmarks.plans import build, plan_at, plan_with_counts
 from benchmarks.results import Size
 
 TOKENS = 3

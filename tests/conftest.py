@@ -25,6 +25,17 @@ def small_models() -> list[af.Model]:
 
 
 @pytest.fixture(scope="session")
+def compiled_models() -> list[af.Model]:
+    """An equivariant, a positional and a width-2 model whose programs were compiled; none of their targets is above."""
+    wanted = [
+        (af.targets.softmax(tokens=3), 0.1),
+        (af.targets.running_maximum(tokens=3), 0.1),
+        (af.targets.power_sums(tokens=2, width=2), 0.2),
+    ]
+    return [af.construct(target, tolerance, method="compile") for target, tolerance in wanted]
+
+
+@pytest.fixture(scope="session")
 def averaged_models() -> list[af.Model]:
     """The same targets by averaging, and one of three tokens."""
     wanted = [

@@ -25,7 +25,9 @@ def test_every_method_builds_what_construct_builds():
     for one in tried:
         built = af.construct(MEAN, 0.3, method=one.method)
         assert one.is_certified
-        assert one.plan.lattice == built.construction.plan.lattice
+        assert one.plan.stages == built.construction.plan.stages
+        assert getattr(one.plan, "lattice", None) == getattr(built.construction.plan, "lattice", None)
+        assert hasattr(one.plan, "lattice") == (one.method != "compile")
         assert one.model.certificate.to_json() == built.certificate.to_json()
         assert one.build_seconds > 0
         assert one.verify_seconds > 0
@@ -76,7 +78,7 @@ def test_with_a_pattern_the_dense_methods_do_without_it():
     tried = compare(asked(0.6, target=af.targets.sort(tokens=3), pattern=Ring()))
     assert [one.method for one in tried] == list(METHODS)
     for one in tried:
-        assert (one.request.pattern is None) == (not METHODS[one.method].is_sparse)
+        assert (one.request.pattern is None) == (METHODS[one.method].is_sparse is False)
         assert one.model.network.positional_encoding is not None
 
 
@@ -93,15 +95,22 @@ def test_tolerances_keep_both_ends():
 
 
 def test_curve_points_are_what_construct_builds():
-    refused, *others = curve(asked(1.0, max_layers=20), [0.05, 0.1, 0.4])
+    refused, *others = curve(asked(1.0, method=Averaging(), max_layers=20), [0.05, 0.1, 0.4])
     assert "layers where 20 are allowed" in refused.refused
     assert not refused.is_certified
     for one in others:
-        built = af.construct(MEAN, one.request.tolerance)
+        built = af.construct(MEAN, one.request.tolerance, method="averaging")
         assert one.method == built.construction.plan.method.name
         assert one.model.certificate.to_json() == built.certificate.to_json()
         assert one.plan.stages == built.construction.plan.stages
         assert one.build_seconds > 0
+
+
+def test_a_curve_without_a_method_takes_the_fewest_parameters_at_every_point():
+    for one in curve(asked(1.0), [0.1, 0.4]):
+        built = af.construct(MEAN, one.request.tolerance)
+        assert one.method == built.construction.plan.method.name == "compile"
+        assert one.model.certificate.to_json() == built.certificate.to_json()
 
 
 def test_curve_skips_what_takes_too_long():

@@ -142,12 +142,12 @@ def _commands(page: str) -> list[Command]:
     return [step for step in steps((DOCS / page).read_text()) if isinstance(step, Command)]
 
 
-PLAN = "```console\n$ anyformer plan mean-scale --tokens 2 --epsilon 0.4\n"
+PLAN = "```console\n$ anyformer plan mean-scale --tokens 2 --epsilon 0.4 --method averaging\n"
 TRUE_PLAN = PLAN + "mean-scale on 2 tokens of width 1, …\n…\n```\nAnd so on:\n```console\n  total    …  of 0.4\n```\n"
 SESSION = "```python\n>>> import anyformer as af\n>>> af.targets.sort(tokens=2).tokens\n2\n```\n"
 FILE = "```python\n# own.py\ndef half(x):\n    return x / 2\n```\n"
 RUN = "```console\n$ echo '0.25,0.5' | anyformer run m -\n"
-BUILD = "```console\n$ anyformer build own.py:half --tokens 2 --epsilon 0.4 -o m\n…\n```\n"
+BUILD = "```console\n$ anyformer build own.py:half --tokens 2 --epsilon 0.4 --method averaging -o m\n…\n```\n"
 
 
 @pytest.mark.parametrize("page", [TRUE_PLAN, SESSION, FILE + BUILD + RUN + "0.…,0.…\n```\n", "no blocks"], ids=range(4))

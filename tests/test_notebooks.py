@@ -9,9 +9,9 @@ import anyformer as af
 EVIL = "<script>alert('x')</script>"
 
 
-@pytest.fixture(scope="module")
-def model():
-    return af.construct(af.targets.centre(tokens=2), 0.3)
+@pytest.fixture(scope="module", params=["averaging", "compile"])
+def model(request):
+    return af.construct(af.targets.centre(tokens=2), 0.3, method=request.param)
 
 
 def test_models_certificates_and_plans_have_a_table(model):
@@ -24,7 +24,7 @@ def test_models_certificates_and_plans_have_a_table(model):
     assert f"<td>{error}</td>" in model._repr_html_()
     assert f"<td>{error}</td>" in model.certificate._repr_html_()
     assert f"<td>{model.network.layer_count}</td>" in model._repr_html_()
-    assert "<td>averaging</td>" in model.construction.plan._repr_html_()
+    assert f"<td>{model.construction.plan.method.name}</td>" in model.construction.plan._repr_html_()
 
 
 def test_names_are_shown_as_text(model):

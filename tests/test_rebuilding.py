@@ -47,11 +47,13 @@ def same_arrays(value: object, other: object) -> bool:
     return all(np.array_equal(one, two) for (_, one), (_, two) in pairs)
 
 
-@pytest.fixture(scope="module", params=["dense", "sparse"])
+@pytest.fixture(scope="module", params=["dense", "sparse", "compiled"])
 def built(request):
     if request.param == "dense":
-        return af.construct(af.targets.softmax(tokens=3), 0.3)
-    return af.construct(af.targets.sort(tokens=4), 0.6, pattern=af.patterns.Ring())
+        return af.construct(af.targets.softmax(tokens=3), 0.3, method="averaging")
+    if request.param == "sparse":
+        return af.construct(af.targets.sort(tokens=4), 0.6, method="sparse-averaging", pattern=af.patterns.Ring())
+    return af.construct(af.targets.softmax(tokens=3), 0.1, method="compile")
 
 
 @ways

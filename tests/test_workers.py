@@ -137,9 +137,9 @@ def test_no_workers_are_refused(count):
 def test_an_own_function_travels_with_its_code(eager, tmp_path):
     (tmp_path / "mine.py").write_text(OWN)
     target = af.target(af.targets.load_function(f"{tmp_path}/mine.py:stretched"), tokens=2, width=1, lipschitz=2.0)
-    alone = af.construct(target, 0.1)
+    alone = af.construct(target, 0.1, method="averaging")
     with Processes(2) as processes, spread(processes):
-        spread_out = af.construct(target, 0.1)
+        spread_out = af.construct(target, 0.1, method="averaging")
     assert certificate_of(alone) == certificate_of(spread_out)
 
 
@@ -150,7 +150,7 @@ def test_certificates_are_the_same_bytes_with_any_workers(eager, monkeypatch):
     certificates, verdicts = [], []
     for executor in (None, ThreadPoolExecutor(1), ThreadPoolExecutor(3)):
         with spread(executor):
-            model = af.construct(target, 0.1)
+            model = af.construct(target, 0.1, method="averaging")
             certificates.append(certificate_of(model))
             verdicts.append(model.verify().verdict)
     assert len(set(certificates)) == 1
@@ -197,7 +197,7 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same_certificate(cluster, 
     address, its_workers = cluster
     monkeypatch.setattr(job, "LEAST", 24)  # several chunks, of a few cells each
     target = af.targets.softmax(tokens=3)
-    alone = af.construct(target, 0.05)
+    alone = af.construct(target, 0.05, method="averaging")
     killed = []
 
     def progress(done: int, of: int) -> None:
@@ -207,7 +207,7 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same_certificate(cluster, 
 
     _wait_for(address, 2)
     with dask_cluster(address) as executor, spread(executor):
-        model = af.construct(target, 0.05, progress=progress)
+        model = af.construct(target, 0.05, method="averaging", progress=progress)
     assert killed
     assert its_workers[0].wait() == -signal.SIGKILL
     assert certificate_of(model) == certificate_of(alone)

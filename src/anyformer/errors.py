@@ -38,8 +38,16 @@ class NotTraceable(AnyformerError):
     """A step of a function that no program can hold; the message says which, and what to write instead."""
 
 
+class LeavesDomain(AnyformerError):
+    """A function of one number may have no value somewhere on an interval."""
+
+
 class NoCodes(PlanError):
     """No codes were found that fit into float64 and keep all inputs and tokens apart."""
+
+
+class NoSlopes(AnyformerError):
+    """A step of a function whose slopes are not known. It never leaves `intervals`: the values are known without."""
 
 
 class CertificateError(AnyformerError):

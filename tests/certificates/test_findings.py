@@ -31,7 +31,7 @@ def claimed(network: Network, target: af.Target, tolerance: float, p: float = 2.
     terms = dict.fromkeys(("cells", "coincidence", "rest", "rest_volume"), 1e300)
     kind, measured = Evidence.UNCONDITIONAL, MeasuredError(0.0, 0.0, 0.0, 1)
     return Certificate(
-        kind, Declaration.of(target), p, tolerance, tolerance, terms, grid(), digest(network), measured, {}
+        kind, Declaration.of(target), p, tolerance, tolerance, terms, digest(network), measured, {}, grid()
     )
 
 

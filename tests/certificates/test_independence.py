@@ -42,14 +42,15 @@ def reached_from(start: str) -> set[str]:
 
 def test_nothing_of_the_builder_is_reached_from_the_checker():
     reached = reached_from("anyformer.certificates.checker")
-    assert "anyformer.certificates.bounds.bound" in reached
+    assert {"anyformer.certificates.bounds.bound", "anyformer.certificates.programs.error_bound"} <= reached
     assert not [name for name in reached if name.startswith(("anyformer.construction", "anyformer.model"))]
 
 
 def test_the_builder_proves_with_what_the_checker_uses():
     """The other direction: both derive the bound by one function, and the test above can fail."""
     reached = reached_from("anyformer.model")
-    assert {"anyformer.certificates.bounds.bound", "anyformer.construction.assemble"} <= reached
+    assert {"anyformer.certificates.bounds.bound", "anyformer.certificates.programs.error_bound"} <= reached
+    assert {"anyformer.construction.plans.table_network", "anyformer.construction.compiling.writer"} <= reached
 
 
 def broken(*_, **__):
@@ -69,20 +70,29 @@ def break_everything(monkeypatch, package: str) -> None:
                     monkeypatch.setattr(value, method, broken)
 
 
+# Where the bound of each kind of network is derived.
+PROOFS = {"averaging": "anyformer.certificates.bounds", "compile": "anyformer.certificates.programs"}
+
+
+@pytest.fixture(params=PROOFS)
+def method(request):
+    return request.param
+
+
 @pytest.fixture
-def folder(tmp_path):
-    return af.construct(af.targets.centre(tokens=2), 0.3).save(tmp_path / "model")
+def folder(method, tmp_path):
+    return af.construct(af.targets.centre(tokens=2), 0.3, method=method).save(tmp_path / "model")
 
 
-def test_a_model_is_verified_with_the_builder_broken(folder, monkeypatch):
+def test_a_model_is_verified_with_the_builder_broken(folder, method, monkeypatch):
     break_everything(monkeypatch, "anyformer.construction")
     with pytest.raises(RuntimeError, match="must not be called"):
-        af.construct(af.targets.centre(tokens=2), 0.3)
+        af.construct(af.targets.centre(tokens=2), 0.3, method=method)
     assert af.load(folder).verify().verdict is af.Verdict.PROVED
 
 
-def test_the_test_above_can_fail(folder, monkeypatch):
+def test_the_test_above_can_fail(folder, method, monkeypatch):
     model = af.load(folder)
-    break_everything(monkeypatch, "anyformer.certificates.bounds")
+    break_everything(monkeypatch, PROOFS[method])
     with pytest.raises(RuntimeError, match="must not be called"):
         model.verify()

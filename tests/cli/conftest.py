@@ -18,6 +18,12 @@ import numpy as np
 def halve(x):
     return x / 2
 
+def nothing(x):
+    return 0 * x
+
+def ordered(x):
+    return np.take_along_axis(x, np.argsort(x, axis=1), axis=1)
+
 def halve_one(x):
     assert x.ndim == 2, "one sequence at a time"
     return x / 2
@@ -97,10 +103,12 @@ def refused(call):
 
 
 @pytest.fixture(scope="session")
-def folders(small_models, tmp_path_factory):
-    """The small models by the name of their target, each saved once; nobody may change them."""
+def folders(small_models, compiled_models, tmp_path_factory):
+    """The small tables and the compiled models by their targets' names, each saved once; nobody may change them."""
     root = tmp_path_factory.mktemp("models")
-    return {model.certificate.target.name: model.save(root / model.certificate.target.name) for model in small_models}
+    models = {model.certificate.target.name: model for model in (*small_models, *compiled_models)}
+    assert len(models) == len(small_models) + len(compiled_models)
+    return {name: model.save(root / name) for name, model in models.items()}
 
 
 @pytest.fixture

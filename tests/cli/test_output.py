@@ -17,10 +17,13 @@ def test_phases_and_their_seconds_are_kept():
 
 
 def test_a_build_says_what_its_time_was_spent_on(call):
-    data = call("build", "centre", "--epsilon", 0.3, "--json").data
+    table = ("build", "centre", "--epsilon", 0.3, "--method", "averaging")
+    data = call(*table, "--json").data
     assert list(data["seconds_by_phase"]) == ["planning", "building", "proving", "measuring"]
     assert sum(data["seconds_by_phase"].values()) <= data["seconds"]
-    assert "proving" in call("build", "centre", "--epsilon", 0.3).out
+    assert "proving" in call(*table).out
+    program = call("build", "centre", "--epsilon", 0.3, "--method", "compile", "--json").data
+    assert list(program["seconds_by_phase"]) == list(data["seconds_by_phase"])
 
 
 def test_what_is_measured_is_what_was_done_inside():

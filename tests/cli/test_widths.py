@@ -8,8 +8,11 @@ import pytest
 VERBS = {
     "targets": [],
     "plan": ["centre", "--tokens", "3", "--width", "2", "--epsilon", "0.7"],
+    "plan --method averaging": ["centre", "--tokens", "3", "--width", "2", "--epsilon", "0.7"],
     "verify": ["FOLDER"],
+    "verify COMPILED": [],
     "describe": ["FOLDER"],
+    "describe COMPILED": [],
     "trace": ["FOLDER", "--input", "0.15, 0.8; 0.25, 0.3333333333333"],
     "pattern list": [],
     "pattern check": ["strided", "--tokens", "64"],
@@ -24,9 +27,10 @@ def numbers(text):
 @pytest.mark.parametrize("columns", [40, 60, 80, 200])
 @pytest.mark.parametrize("verb", VERBS)
 def test_no_number_is_broken_or_lost(call, folders, monkeypatch, verb, columns):
-    arguments = [*verb.split(), *(str(folders["centre"]) if one == "FOLDER" else one for one in VERBS[verb])]
+    places = {"FOLDER": str(folders["centre"]), "COMPILED": str(folders["softmax"])}
+    arguments = [places.get(one, one) for one in (*verb.split(), *VERBS[verb])]
     # The time expected is measured, and never exactly the same twice.
-    monkeypatch.setattr("anyformer.construction.plans.plan.cutting_seconds", lambda *_: 0.25)
+    monkeypatch.setattr("anyformer.construction.plans.table_plan.cutting_seconds", lambda *_: 0.25)
     monkeypatch.setenv("COLUMNS", "1000")
     wide = call(*arguments)
     monkeypatch.setenv("COLUMNS", str(columns))

@@ -4,6 +4,7 @@ import copy
 import itertools
 import pickle
 
+import numpy as np
 import pytest
 
 import anyformer as af
@@ -12,6 +13,7 @@ from anyformer.construction import METHODS, Fit, Refusal, Request, Resource, Sho
 from anyformer.construction.refusal import rounded_up
 from anyformer.errors import PlanError
 from anyformer.patterns import Ring
+from anyformer.targets import Symmetry
 
 TARGETS = [
     af.targets.mean_scale(tokens=2),
@@ -33,7 +35,8 @@ def refused(target, tolerance, **asked):
     return None
 
 
-CASES = list(itertools.product(TARGETS, LIMITS, [name for name, one in METHODS.items() if not one.is_sparse]))
+# The methods with tables: only they know what would fit instead.
+CASES = list(itertools.product(TARGETS, LIMITS, [name for name, one in METHODS.items() if one.is_sparse is False]))
 SPARSE = list(itertools.product(TARGETS[3:4], LIMITS, [name for name, one in METHODS.items() if one.is_sparse]))
 
 
@@ -71,18 +74,20 @@ def test_what_is_advised_can_be_built_and_proved(target, method):
 @pytest.mark.slow
 def test_fewer_tokens_that_are_advised_can_be_planned():
     for tolerance in (0.02, 0.05):
-        refusal = refused(af.targets.softmax(tokens=6), tolerance, max_layers=500)
+        refusal = refused(af.targets.softmax(tokens=6), tolerance, method="averaging", max_layers=500)
         tokens = refusal.fit.tokens
         assert 2 <= tokens < 6
-        assert af.plan(af.targets.softmax(tokens=tokens), tolerance, max_layers=500).layers <= 500
+        shorter = af.targets.softmax(tokens=tokens)
+        assert af.plan(shorter, tolerance, method="averaging", max_layers=500).layers <= 500
 
 
 def test_methods_that_are_advised_can_do_it():
     target = af.targets.mean_scale(tokens=3)
     refusal = refused(target, 0.1, method="selective-shift", max_layers=3_000)
-    assert refusal.fit.methods == ("averaging",)
-    assert "the method averaging (--method averaging)" in str(refusal)
-    assert af.plan(target, 0.1, method="averaging", max_layers=3_000).layers <= 3_000
+    assert refusal.fit.methods == ("compile", "averaging")
+    for method in refusal.fit.methods:
+        assert f"the method {method} (--method {method})" in str(refusal)
+        assert af.plan(target, 0.1, method=method, max_layers=3_000).layers <= 3_000
 
 
 @pytest.mark.parametrize(
@@ -103,7 +108,7 @@ def test_what_is_short_is_a_field(asked, resource, needed):
 
 
 def test_a_length_that_no_table_can_do_is_refused_before_anything_is_counted():
-    refusal = refused(af.targets.mean_scale(tokens=64), 0.1)
+    refusal = refused(af.targets.mean_scale(tokens=64), 0.1, method="averaging")
     assert refusal.shortage.resource is Resource.CELLS
     assert "about 2^64 cells to visit where 33,554,432 are allowed" in str(refusal)
     for method in ("averaging", "selective-shift"):
@@ -121,7 +126,7 @@ def test_functions_of_one_length_only_get_no_advice_on_tokens():
     def fixed(x):
         return x * [[1.0], [1.0], [1.0]]
 
-    refusal = refused(af.target(fixed, tokens=3, lipschitz=1.0), 0.001, max_layers=100)
+    refusal = refused(af.target(fixed, tokens=3, lipschitz=1.0), 0.001, method="averaging", max_layers=100)
     assert refusal.fit.tokens is None
 
 
@@ -136,9 +141,30 @@ def test_refusals_in_words():
     )
 
 
-def test_the_text_is_made_from_the_fields():
+@pytest.mark.parametrize("method", ["compile", "averaging"])
+def test_limits_on_layers_hold_for_every_method(method):
+    target = af.targets.softmax(tokens=3)
+    layers = af.plan(target, 0.1, method=method).layers
+    assert af.plan(target, 0.1, method=method, max_layers=layers).layers == layers
+    refusal = refused(target, 0.1, method=method, max_layers=layers - 1)
+    assert (refusal.method, refusal.shortage) == (method, Shortage(Resource.LAYERS, layers, layers - 1))
+
+
+def test_without_a_method_a_refusal_says_why_no_program_was_compiled():
+    def ordered(x):
+        return np.take_along_axis(x, np.argsort(x, axis=1), axis=1)
+
+    target = af.target(ordered, tokens=3, lipschitz=1.0, symmetry=Symmetry.NONE)
+    refusal = refused(target, 0.001, max_layers=100)
+    assert refusal.method == "averaging"
+    assert refusal.before.startswith("compile cannot build ordered: ")
+    assert str(refusal).startswith(refusal.before)
+
+
+@pytest.mark.parametrize("method", ["compile", "averaging"])
+def test_the_text_is_made_from_the_fields(method):
     with pytest.raises(PlanError) as raised:
-        af.plan(TARGETS[0], 0.001, max_layers=100)
+        af.plan(af.targets.softmax(tokens=2), 0.001, method=method, max_layers=3)
     assert str(raised.value) == str(raised.value.refusal)
 
 

@@ -34,8 +34,9 @@ def asked(**changes):
         ({"tolerance": "0.3"}, "tolerance must be a number; got '0.3'"),
         ({"tolerance": True}, "tolerance must be a number; got True"),
         ({"tolerance": None}, "tolerance must be a number; got None"),
-        ({"p": 0.5}, "p must be at least 1 and at most 64; got 0.5"),
-        ({"p": math.inf}, "p must be at least 1 and at most 64; got inf"),
+        ({"p": 0.5}, "p must be at least 1 and at most 64, or inf; got 0.5"),
+        ({"p": math.nan}, "p must be at least 1 and at most 64, or inf; got nan"),
+        ({"p": 65}, "p must be at least 1 and at most 64, or inf; got 65.0"),
         ({"tightness": 1}, "the tightness must be above 1 and finite; got 1.0"),
         ({"tightness": 0.5}, "the tightness must be above 1 and finite; got 0.5"),
         ({"tightness": math.inf}, "the tightness must be above 1 and finite; got inf"),
@@ -112,11 +113,12 @@ def test_a_changed_request_keeps_what_is_known_of_the_target(monkeypatch):
 
 def test_requests_and_plans_can_be_copied_and_pickled():
     request = asked(pattern=Ring(), probability_map=Sparsemax())
-    planned = af.plan(MEAN, 0.3)
     for made in (copy.deepcopy(request), pickle.loads(pickle.dumps(request))):
         assert made == request
-    for made in (copy.deepcopy(planned), pickle.loads(pickle.dumps(planned))):
-        assert (made.request, made.stages) == (planned.request, planned.stages)
+    for method in ("compile", "averaging"):
+        planned = af.plan(MEAN, 0.3, method=method)
+        for made in (copy.deepcopy(planned), pickle.loads(pickle.dumps(planned))):
+            assert (made.request, made.stages) == (planned.request, planned.stages)
 
 
 def test_construct_and_plan_have_the_same_keywords_in_the_same_order():
@@ -160,7 +162,7 @@ def test_names_stand_for_patterns_and_methods():
         (7, {"tokens": 2}, TargetError, "must be a Target, the name of a ready-made one or a function; got 7"),
         (MEAN, {"tokens": 2}, TargetError, "tokens and width must be left out with a Target"),
         (MEAN, {"width": 1}, TargetError, "tokens and width must be left out with a Target"),
-        (MEAN, {"method": "magic"}, PlanError, "must be one of auto, averaging, .*; got 'magic'"),
+        (MEAN, {"method": "magic"}, PlanError, "must be one of auto, compile, averaging, .*; got 'magic'"),
         (MEAN, {"method": Request}, PlanError, r"must be a name or a value such as Averaging\(\)"),
         (MEAN, {"pattern": "rung"}, PatternError, "rung"),
     ],
@@ -173,4 +175,4 @@ def test_what_is_missing_is_said(target, others, error, message):
 
 def test_the_effort_of_a_request_counts():
     with pytest.raises(AnyformerError, match="cells to visit where 3 are allowed"):
-        af.plan(MEAN, 0.1, effort=Effort(cells=3))
+        af.plan(MEAN, 0.1, method="averaging", effort=Effort(cells=3))

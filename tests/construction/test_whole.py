@@ -5,7 +5,7 @@ import pytest
 
 import anyformer as af
 from anyformer.certificates import Evidence, derive_bound
-from anyformer.construction import Averaging, SelectiveShift, build
+from anyformer.construction import Averaging, SelectiveShift
 from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.grids.sequences import all_sequences
 from anyformer.construction.grids.tables import cell_values
@@ -71,7 +71,8 @@ def plan(name, method):
 
 @pytest.fixture(scope="module", params=[(name, method) for name in TARGETS for method in METHODS], ids="-".join)
 def construction(request):
-    return build(plan(*request.param))
+    planned = plan(*request.param)
+    return planned.method.build(planned)
 
 
 def test_what_is_built_is_what_was_planned(construction):
@@ -160,7 +161,8 @@ def test_the_proof_reaches_the_tolerance(construction):
 @pytest.mark.parametrize("name", ["support", "support, width 2", "own support", "own support, width 2"])
 def test_outside_the_support_float64_gives_exactly_zero(name, method, far):
     target = TARGETS[name][0]
-    network = build(plan(name, method)).network
+    planned = plan(name, method)
+    network = planned.method.build(planned).network
     rng = np.random.default_rng(2)
     low, high = target.domain.lows(target.width), target.domain.highs(target.width)
     x = low + (high - low) * rng.random((200, target.tokens, target.width))

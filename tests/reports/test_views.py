@@ -10,7 +10,7 @@ import pytest
 import anyformer as af
 from anyformer import plan, reports
 from anyformer.certificates import Claim, Verdict, Verification
-from anyformer.construction import METHODS, build
+from anyformer.construction import METHODS
 from anyformer.networks.roles import Role
 from anyformer.reports.models import build_view, describe_data, describe_view
 from anyformer.reports.plans import plan_data, plan_view
@@ -62,16 +62,12 @@ def built_networks():
         (af.targets.sort(tokens=2), 0.3),
         (af.target(lambda x: x, tokens=2, lipschitz=1.0, domain=af.targets.Box(-1.0, 1.0)), 1.0),
     ]
-    dense = [
-        build(plan(*one, method=method)).network
-        for one in wanted
-        for method in METHODS
-        if not METHODS[method].is_sparse
-    ]
+    dense = [plan(*one, method=method) for one in wanted for method in METHODS if METHODS[method].is_sparse is False]
     ring = af.patterns.Ring()
     sort = af.targets.sort(tokens=3)
-    sparse = [name for name, method in METHODS.items() if method.is_sparse]
-    return dense + [build(plan(sort, 0.4, method=method, pattern=ring)).network for method in sparse]
+    sparse = [plan(sort, 0.4, method=name, pattern=ring) for name, method in METHODS.items() if method.is_sparse]
+    compiled = [plan(sort, 0.4, method="compile")]
+    return [made.method.build(made).network for made in (*dense, *sparse, *compiled)]
 
 
 def test_every_stage_that_is_built_says_what_it_is_for_and_every_role_is_played():
@@ -81,7 +77,7 @@ def test_every_stage_that_is_built_says_what_it_is_for_and_every_role_is_played(
 
 @pytest.mark.parametrize("columns", WIDTHS)
 def test_a_plan_shows_all_its_numbers(columns):
-    made = plan(af.targets.centre(tokens=2, width=2), tolerance=0.6)
+    made = plan(af.targets.centre(tokens=2, width=2), tolerance=0.6, method="averaging")
     text = render(plan_view(made), columns)
     data = plan_data(made)
     wanted = [
@@ -97,8 +93,31 @@ def test_a_plan_shows_all_its_numbers(columns):
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
-def test_a_model_shows_all_its_numbers(small_models, columns):
-    built = small_models[2]
+def test_a_program_shows_all_its_numbers_and_steps(columns):
+    made = plan(af.targets.softmax(tokens=3), tolerance=0.1, method="compile")
+    text = render(plan_view(made), columns)
+    data = plan_data(made)
+    sizes = [f"{data[name]:,}" for name in ("stream_width", "hidden_units", "layers", "parameters")]
+    steps = [row["step"] for row in data["program"]]
+    assert steps
+    for shown in (f"{data['planned_error']:.6g}", *sizes, *steps, *(stage.name for stage in made.stages)):
+        assert shown in text
+    assert max(map(len, text.splitlines())) <= columns
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_why_another_method_was_taken_is_shown(columns):
+    made = plan(af.targets.bump(tokens=2), tolerance=0.3)
+    assert made.method == METHODS["averaging"]
+    assert made.instead_of in " ".join(render(plan_view(made), columns).split())
+    assert plan_data(made)["instead_of"] == made.instead_of
+    assert plan(af.targets.bump(tokens=2), tolerance=0.3, method="averaging").instead_of is None
+
+
+@pytest.mark.parametrize("kind", ["table", "program"])
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_a_model_shows_all_its_numbers(small_models, compiled_models, columns, kind):
+    built = small_models[2] if kind == "table" else compiled_models[2]
     text = render(describe_view(built), columns)
     for stage in built.network.stages:
         assert stage.name in text

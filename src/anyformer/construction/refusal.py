@@ -19,6 +19,7 @@ class Resource(enum.Enum):
     SECONDS = "seconds of one core"
     CODES = "codes that keep all inputs and tokens apart"
     PATTERN = "links in the sparsity pattern"
+    NODES = "nodes of a grid"
 
 
 @dataclass(frozen=True)

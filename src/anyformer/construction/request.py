@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from anyformer.certificates.bounds.bound import TIGHTNESS
 from anyformer.certificates.bounds.effort import Effort, Visits
-from anyformer.certificates.bounds.evidence import Evidence, evidence_for
+from anyformer.certificates.bounds.evidence import Evidence, evidence_for, has_slopes
 from anyformer.certificates.bounds.powers import LEAST_TOLERANCE, MOST_P, MOST_TOLERANCE
 from anyformer.construction.reach import reach_of
 from anyformer.errors import PlanError, TargetError
@@ -109,6 +109,11 @@ class Request:
         return trace(self.target)
 
     @cached_property
+    def has_slopes(self) -> bool:
+        """Whether a proof will be nearly tight, as it is by slopes."""
+        return self.evidence is Evidence.UNCONDITIONAL and has_slopes(self.target)
+
+    @cached_property
     def reach(self) -> float:
         """A bound on |f| over the domain."""
         return reach_of(self.target, self.evidence)
@@ -149,7 +154,7 @@ class Request:
         return float((target.domain.volume(target.tokens, target.width) * target.tokens * target.width) ** (1 / self.p))
 
 
-_FACTS = ("evidence", "reach", "program")
+_FACTS = ("evidence", "has_slopes", "reach", "program")
 
 
 def pattern_at(pattern: Pattern, tokens: int) -> SparsityPattern:

@@ -117,7 +117,8 @@ class Builder:
         """The smaller of two: a + b − max(a, b), but a node of its own, for its error is not the sum of theirs."""
         top = self.maximum(a, b)
         only = top.only_node()
-        if only is None or not isinstance(only[0].step, Maximum):
+        # The maximum of a and a is a, which may be a maximum of others itself.
+        if only is None or {form.key() for form in only[0].args} != {a.key(), b.key()}:
             return a + b - top
         first, second = only[0].args
         return self.node(Minimum(), first, second, top)
@@ -127,8 +128,9 @@ class Builder:
         apart = yes - no
         if condition.is_constant:
             return self._chosen_by_place(condition.constant, yes, no)
-        if (slope := rewriting.ratio(apart, condition)) is not None:
-            return no + self.relu(condition).times(slope)
+        if (found := rewriting.proportional(apart, condition)) is not None:
+            slope, rounding = found
+            return no + self.relu(condition).times(slope) + rounding
         return self.node(Choice(), condition, yes, no)
 
     def _chosen_by_place(self, condition: Number, yes: Form, no: Form) -> Form:

@@ -12,15 +12,12 @@ from functools import cached_property
 import numpy as np
 
 from anyformer.arrays import Array
+from anyformer.errors import LeavesDomain
 from anyformer.intervals import IntervalError
 from anyformer.programs.jets import Jet
 
 # Cuts for ranges and slopes: more give tighter bounds, any number gives true ones.
 CUTS = 512
-
-
-class LeavesDomain(Exception):
-    """A function may have no value somewhere on the interval."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from anyformer.errors import NotTraceable
-from anyformer.programs.curves import Curve, LeavesDomain
+from anyformer.errors import LeavesDomain, NotTraceable
+from anyformer.programs.curves import Curve
 from anyformer.programs.forms import Form, Node
 from anyformer.programs.numbers import ONE, ZERO, Number
 from anyformer.programs.program import Program

@@ -6,7 +6,7 @@ import numpy as np
 
 from anyformer.programs.constants import applied
 from anyformer.programs.forms import Form, Node
-from anyformer.programs.numbers import ZERO, Number, enclosed
+from anyformer.programs.numbers import ONE, UNIT, UP, ZERO, Number, enclosed
 from anyformer.programs.steps import Apply, Mean, Norm, Product, Step
 
 SQUARE, EXP, RECIPROCAL = Apply("square"), Apply("exp"), Apply("reciprocal")
@@ -37,12 +37,46 @@ class Steps(Protocol):
 
 
 def ratio(a: Form, b: Form) -> Number | None:
-    """The c with a = c·b, if there is one without doubt; b is no constant."""
+    """The c with a = c·b in their terms, if there is one: they are multiples of one core, or of one node.
+
+    With a doubt if c was rounded; constants are not looked at.
+    """
     if a.terms.keys() != b.terms.keys() or not b.terms:
         return None
-    node = next(iter(b.terms))
-    factor = float(a.terms[node].value) / float(b.terms[node].value)
-    return Number(factor) if (a - b.scaled(factor)).key() == Form().key() else None
+    if len(b.terms) == 1:
+        (above,), (below,) = a.terms.values(), b.terms.values()
+    elif a.core.key() == b.core.key():
+        above, below = a.factor, b.factor
+    else:
+        return None
+    if above.key() == below.key():
+        return ONE
+    if abs(float(below.value)) <= below.most_doubt:
+        return None  # it may be 0
+    return above if below.key() == ONE.key() else above * applied("reciprocal", below, None)
+
+
+def proportional(a: Form, b: Form) -> tuple[Number, Form] | None:
+    """(c, r) with a = c·b + r, if a is proportional to b as far as rounding lets one see; b is no constant.
+
+    The values of r are 0, its doubts cover what is left. So r also covers a left-over that counts for some inputs only.
+    """
+    node = next((node for node in b.terms if float(b.terms[node].value)), None)
+    if node is None or not a.terms.keys() <= b.terms.keys() or node not in a.terms:
+        return None
+    slope = Number(float(a.terms[node].value) / float(b.terms[node].value))
+    rest = a - b.times(slope)
+    parts = [(number, a.terms.get(node, ZERO)) for node, number in rest.terms.items()]
+    for number, own in [*parts, (rest.constant, a.constant)]:
+        # The slope is rounded once, and a few roundings more are no difference that anybody meant.
+        if np.any(np.abs(number.value) > number.doubt + 4 * UNIT * np.abs(own.value)):
+            return None
+    return slope, Form({node: _left_over(number) for node, number in rest.terms.items()}, _left_over(rest.constant))
+
+
+def _left_over(number: Number) -> Number:
+    bound = (np.abs(number.value) + np.asarray(number.doubt)) * UP
+    return Number(np.zeros_like(bound), bound) if bound.ndim else Number(0.0, float(bound))
 
 
 def norm(builder: Steps, form: Form) -> Form | None:
@@ -78,13 +112,11 @@ def _proportional(builder: Steps, a: Form, b: Form) -> Form | None:
     """b = c·a + e: one square instead of two."""
     if not a.constant.is_steady or not b.constant.is_steady:
         return None
-    slope = ratio(b.without_constant, a.without_constant)
+    slope = ratio(b, a)
     if slope is None:
         return None
-    offset = b - a.times(slope)
-    if offset.terms:
-        return None
-    return builder.apply("square", a).times(slope) + a.times(offset.constant)
+    # a·(c·a + e)
+    return builder.apply("square", a).times(slope) + a.times(b.constant + -(a.constant * slope))
 
 
 def _softmax(builder: Steps, top: Form, bottom: Form) -> Form | None:

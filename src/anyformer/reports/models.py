@@ -137,10 +137,16 @@ def _claim_data(certificate: Certificate) -> dict[str, Any]:
         "measured_error": measured.error,
         "measured_interval": [measured.low, measured.high],
         "kind": certificate.kind.value,
-        "cells_per_axis": None if certificate.grid is None else list(certificate.grid.cells_per_axis),
+        "cells_per_axis": _cells_per_axis(certificate),
         "method": certificate.construction.get("method"),
         "id_bits": certificate.construction.get("id_bits"),
     }
+
+
+def _cells_per_axis(certificate: Certificate) -> list[int] | None:
+    if certificate.cells is not None:
+        return [certificate.cells] * certificate.target.width
+    return None if certificate.grid is None else list(certificate.grid.cells_per_axis)
 
 
 def _title(model: Model) -> RenderableType:
@@ -178,10 +184,13 @@ def _size_facts(model: Model) -> list[tuple[str, str]]:
 
 
 def _table_facts(certificate: Certificate) -> list[tuple[str, str]]:
-    if certificate.grid is None:
+    if (cells := _cells_per_axis(certificate)) is None:
         return []
+    per_axis = ("cells per axis", " × ".join(map(count, cells)))
+    if certificate.grid is None:
+        return [per_axis]
     return [
-        ("cells per axis", " × ".join(map(count, certificate.grid.cells_per_axis))),
+        per_axis,
         ("context ids", f"of {certificate.construction.get('id_bits', 'an unknown number of')} bits"),
     ]
 

@@ -7,10 +7,11 @@ from rich.console import Group, RenderableType
 
 from anyformer.certificates.bounds.powers import exponent_data
 from anyformer.construction.plans.compiled_plan import CompiledPlan
+from anyformer.construction.plans.interpolation_plan import InterpolationPlan
 from anyformer.construction.plans.plan import Plan, PlannedStage
 from anyformer.construction.plans.table_plan import TablePlan
 from anyformer.patterns.exchange.json_form import in_short
-from anyformer.reports.programs import program_rows, program_view
+from anyformer.reports.programs import program_rows, program_summary, program_view, summary_view
 from anyformer.reports.stages import stage_row, stage_table
 from anyformer.reports.terminal import count, duration, error_size, facts, heading, number, size, table
 
@@ -53,6 +54,14 @@ def _kind_data(plan: Plan) -> dict[str, Any]:
             "ids": plan.ids,
             "id_bits": plan.id_bits,
             "error": asdict(plan.error),
+        }
+    if isinstance(plan, InterpolationPlan):
+        return {
+            "cells_per_axis": plan.cells_per_axis,
+            "nodes": plan.nodes,
+            "stream_width": plan.written.network.stream_width,
+            "hidden_units": plan.written.network.hidden_unit_count,
+            "program": program_summary(plan.written.hints),
         }
     if isinstance(plan, CompiledPlan):
         return {
@@ -108,6 +117,8 @@ def _kind_facts(plan: Plan) -> list[tuple[str, str]]:
 def _kind_views(plan: Plan) -> list[RenderableType]:
     if isinstance(plan, TablePlan):
         return [_error_view(plan)]
+    if isinstance(plan, InterpolationPlan):
+        return [summary_view(plan.written.hints)]
     if isinstance(plan, CompiledPlan):
         return [program_view(plan.program, plan.written.hints)]
     return []

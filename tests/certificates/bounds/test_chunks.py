@@ -15,7 +15,7 @@ from anyformer.certificates.bounds.interval_bound import interval_sums
 from anyformer.certificates.bounds.job import Job, together
 from anyformer.certificates.propagation.enclosures import Enclosure
 from anyformer.certificates.propagation.feed_forward import Arithmetic, enclose_feed_forward
-from anyformer.construction import Averaging, Request
+from anyformer.construction import Averaging, Construction, Request
 from anyformer.networks.runs import Layers
 from tests.random_networks import feed_forward_stage
 
@@ -63,9 +63,13 @@ def test_chunks_cover_every_cell_once(tokens, counts, positions):
     assert max(stop - start for start, stop in chunks) * (1 if positions else math.factorial(tokens)) <= job.MOST
 
 
+def table_of(request: Request, count: int) -> Construction:
+    return Averaging().build(Averaging().plan_with(request, (count,)))
+
+
 @pytest.fixture(scope="module")
 def small_job():
-    built = build(Averaging().plan_with(Request(target=af.targets.softmax(tokens=3), tolerance=0.2), (5,)))
+    built = table_of(Request(target=af.targets.softmax(tokens=3), tolerance=0.2), 5)
     return Job(built.network, built.plan.target, built.grid, 2.0, up_to_order=True)
 
 
@@ -105,7 +109,7 @@ def test_skipping_encloses_what_walking_every_layer_encloses():
 
 def peak_memory(count: int) -> int:
     """While proving, beyond the weights and what is made of them once."""
-    built = build(Averaging().plan_with(Request(target=af.targets.mean_scale(tokens=2), tolerance=0.5), (count,)))
+    built = table_of(Request(target=af.targets.mean_scale(tokens=2), tolerance=0.5), count)
 
     def prove() -> None:
         derive_bound(
@@ -120,7 +124,6 @@ def peak_memory(count: int) -> int:
     return peak
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_cells(monkeypatch):
     monkeypatch.setattr(job, "MOST", 1 << 8)

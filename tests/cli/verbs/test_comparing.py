@@ -44,14 +44,14 @@ def test_one_refusal_is_no_failure_but_all_are(call):
     some = call("compare", *SMALL, "--max-layers", 20, "--json")
     assert some.code == 0
     rows = {row["method"]: row for row in some.data["methods"]}
-    assert rows["averaging"]["refused"] is None
+    assert rows["compile"]["refused"] is rows["averaging"]["refused"] is None
     assert "layers where 20 are allowed" in rows["selective-shift"]["refused"]
     assert "What would fit" in rows["selective-shift"]["refused"]
     assert rows["selective-shift"]["needed"].endswith(" layers")
     assert rows["selective-shift"]["layers"] is None
-    none = call("compare", *SMALL, "--max-layers", 3)
+    none = call("compare", *SMALL, "--max-layers", 1)
     assert none.code == 1
-    assert none.out.count("refused: ") == 2
+    assert none.out.count("refused: ") == 3
 
 
 def test_patience(call):
@@ -65,12 +65,13 @@ def test_patience(call):
 
 
 @pytest.mark.parametrize("verb", [("compare", "--epsilon", 0.7), ("curve", "--from", 0.7, "--to", 0.9, "--points", 2)])
-def test_a_pattern_brings_positions_with_it(call, verb):
-    """Without --positions, sort is not what it declares; with a pattern all networks have positions."""
+def test_a_pattern_brings_positions_with_it(call, own, verb):
+    """Without --positions, one's own order is not what it declares; with a pattern all networks have positions."""
     name, *options = verb
-    outcome = call(name, "sort", "--tokens", 3, "--pattern", "ring", *options, "--json")
+    (own / "order.py").write_text("def order(x):\n    return x[:, ::-1]\n")
+    outcome = call(name, "order.py:order", "--tokens", 3, "--pattern", "ring", *options, "--json")
     assert (outcome.code, outcome.data["positions"]) == (0, True)
-    assert call(name, "sort", "--tokens", 3, *options).code == 2
+    assert call(name, "order.py:order", "--tokens", 3, *options).code == 2
 
 
 def test_own_functions(call, own):
@@ -85,7 +86,7 @@ def test_own_functions(call, own):
     [
         (("--epsilon", -1), "the tolerance (epsilon) must be positive and finite; got -1.0"),
         (("--epsilon", 0.3, "--p", 0.5), "p must be at least 1"),
-        (("--epsilon", 0.3, "--method", "magic"), "the method must be one of auto, averaging"),
+        (("--epsilon", 0.3, "--method", "magic"), "the method must be one of auto, compile, averaging"),
         (("--epsilon", 0.3, "--hidden-size", 0), "hidden_size must be at least 1; got 0"),
         (("--epsilon", 0.3, "--max-layers", 0), "max_layers must be at least 1; got 0"),
         (("--epsilon", 0.3, "--tightness", 0.5), "the tightness must be above 1 and finite; got 0.5"),
@@ -103,23 +104,26 @@ def test_patience_is_a_time(refused):
 CURVE = ("curve", "mean-scale", "--from", 0.1, "--to", 0.4, "--points", 3)
 
 
-def test_curve_lists_what_each_tolerance_takes(call):
-    outcome = call(*CURVE, "--json")
+@pytest.mark.parametrize("method", ["compile", "averaging"])
+def test_curve_lists_what_each_tolerance_takes(call, method):
+    outcome = call(*CURVE, "--method", method, "--json")
     data = outcome.data
     assert outcome.code == 0
     assert (data["target"], data["p"], data["output"]) == ("mean-scale", 2.0, None)
     assert [point["epsilon"] for point in data["points"]] == pytest.approx([0.1, 0.2, 0.4])
     for point in data["points"]:
-        built = af.construct(af.targets.mean_scale(tokens=2), point["epsilon"])
+        built = af.construct(af.targets.mean_scale(tokens=2), point["epsilon"], method=method)
         assert point["certified_error"] == built.certificate.certified_error
         assert point["measured_error"] == built.certificate.measured.error
         assert (point["layers"], point["parameters"]) == (built.network.layer_count, built.network.parameter_count)
-        assert point["cells_per_axis"] == list(built.construction.plan.lattice.counts)
+        assert point["cells_per_axis"] == (
+            None if method == "compile" else list(built.construction.plan.lattice.counts)
+        )
         assert point["build_seconds"] > 0
 
 
 def test_curve_lists_refusals(call):
-    some = call(*CURVE, "--max-layers", 10)
+    some = call(*CURVE, "--method", "averaging", "--max-layers", 10)
     assert some.code == 0
     assert "layers where 10 are allowed" in " ".join(some.out.split())
     assert all(point["skipped"] for point in call(*CURVE, "--patience", 1e-9, "--json").data["points"])

@@ -12,9 +12,17 @@ from anyformer.reports import trace
 
 @pytest.fixture
 def halved(own, call):
-    """A model of a user's own function, in the working directory."""
-    assert call("build", "own.py:halve", "--epsilon", 0.4, "--lipschitz", 0.5, "-o", "halved").code == 0
+    """A table for a user's own function, in the working directory."""
+    command = ("build", "own.py:halve", "--epsilon", 0.4, "--lipschitz", 0.5, "--method", "averaging", "-o", "halved")
+    assert call(*command).code == 0
     return "halved"
+
+
+@pytest.fixture
+def compiled(own, call):
+    """The same function, compiled."""
+    assert call("build", "own.py:halve", "--epsilon", 0.4, "--method", "compile", "-o", "compiled").code == 0
+    return "compiled"
 
 
 def damaged(folder, place, change):
@@ -27,12 +35,17 @@ def damaged(folder, place, change):
     return copy
 
 
-@pytest.mark.parametrize("name", ["mean-scale", "sort", "centre", "bump"])
-def test_verify_proves_what_was_built(call, folders, small_models, name):
+NAMES = ["mean-scale", "sort", "centre", "bump", "softmax", "running-maximum", "power-sums"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_verify_proves_what_was_built(call, folders, small_models, compiled_models, name):
     outcome = call("verify", folders[name], "--json")
     assert outcome.code == 0
     assert outcome.err == ""
-    model = next(model for model in small_models if model.certificate.target.name == name)
+    models = (*small_models, *compiled_models)
+    model = next(model for model in models if model.certificate.target.name == name)
+    kind = Evidence.UNCONDITIONAL if model in small_models else Evidence.PROGRAM
     data, result = outcome.data, model.verify()
     assert data["verdict"] == "proved"
     assert data["proved"] is True
@@ -45,8 +58,8 @@ def test_verify_proves_what_was_built(call, folders, small_models, name):
     }
     assert data["measured_error"] == model.certificate.measured.error
     assert data["witness"] is None
-    assert data["kind"] == Evidence.UNCONDITIONAL.value
-    assert data["assumptions"] == list(ASSUMPTIONS[Evidence.UNCONDITIONAL])
+    assert data["kind"] == kind.value
+    assert data["assumptions"] == list(ASSUMPTIONS[kind])
 
 
 def test_verify_as_text(call, folders):
@@ -67,12 +80,23 @@ def test_verify_as_text(call, folders):
     assert "\x1b" not in outcome.out
 
 
-def test_a_certificate_that_claims_too_much_is_not_proved(call, folders, tmp_path):
+def test_verify_a_program_as_text(call, folders):
+    outcome = call("verify", folders["softmax"])
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.startswith("PROVED: ")
+    flat = " ".join(outcome.out.split())
+    for shown in ("reason", "largest", "step 1", "derived now", "stated", *ASSUMPTIONS[Evidence.PROGRAM]):
+        assert shown in flat
+    assert "\x1b" not in outcome.out
+
+
+@pytest.mark.parametrize("name", ["mean-scale", "softmax"])
+def test_a_certificate_that_claims_too_much_is_not_proved(call, folders, tmp_path, name):
     def boast(certificate):
         certificate["certified_error"] = (0.01).hex()
         certificate["claim"] = "d_p(f, g) <= 0.01 in L^2"
 
-    copy = damaged(folders["mean-scale"], tmp_path / "copy", boast)
+    copy = damaged(folders[name], tmp_path / "copy", boast)
     outcome = call("verify", copy)
     assert outcome.code == 1
     assert outcome.out.startswith("UNDECIDED: ")
@@ -123,6 +147,16 @@ def test_ones_own_function_must_be_named_again(halved, call, refused):
     assert "--one-by-one must come with --target" in refused("verify", halved, "--one-by-one")
 
 
+def test_a_programs_own_function_must_be_named_again_too(compiled, call, refused):
+    assert "--target must name the function: 'halve' is a user's own" in refused("verify", compiled)
+    assert call("verify", compiled, "--target", "own.py:halve").code == 0
+    assert call("verify", compiled, "--target", "own.py:halve_one", "--one-by-one").code == 0
+    # Other functions: one far away, one within the tolerance but not within the stated error, and some that fail.
+    for other in ("steep", "third", "halve_one", "raising"):
+        outcome = call("verify", compiled, "--target", f"own.py:{other}")
+        assert (outcome.code, outcome.out.startswith("PROVED")) == (1, False)
+
+
 def test_another_function_is_not_proved(halved, call):
     outcome = call("verify", halved, "--target", "own.py:steep")
     assert outcome.code == 1
@@ -150,15 +184,17 @@ def test_folders_that_are_no_models(own, refused, folders, verb):
     assert "certificate.json" in refused(name, copy, *rest, kind="ModelFileError")
 
 
-def test_describe_says_what_the_model_is(call, folders, small_models):
-    for model in small_models:
+def test_describe_says_what_the_model_is(call, folders, small_models, compiled_models):
+    for model in (*small_models, *compiled_models):
         data = call("describe", folders[model.certificate.target.name], "--json").data
         assert [(s["name"], s["kind"], s["layers"]) for s in data["stages"]] == [
             (stage.name, stage.kind, len(stage)) for stage in model.network.stages
         ]
         assert data["positions"] is (model.network.positional_encoding is not None)
         assert data["parameters"] == model.network.parameter_count
-        assert data["block_shape"] == [2, 1, 4]
+        shape = model.network.shape
+        assert data["block_shape"] == [shape.heads, shape.head_size, shape.hidden_size]
+        assert model in compiled_models or data["block_shape"] == [2, 1, 4]
         claim = data["certificate"]
         assert "not re-proved" in claim["status"]
         assert claim["certified_error"] == model.certificate.certified_error
@@ -168,6 +204,44 @@ def test_describe_says_what_the_model_is(call, folders, small_models):
     assert outcome.err == ""
     assert "not re-proved" in outcome.out
     assert "vanish outside" in outcome.out
+
+
+def test_describe_shows_a_program(call, folders, compiled_models):
+    data = call("describe", folders["softmax"], "--json").data
+    network, claim = compiled_models[0].network, compiled_models[0].certificate
+    assert (data["stream_width"], data["hidden_units"]) == (network.stream_width, network.hidden_unit_count)
+    assert data["certificate"]["cells_per_axis"] is data["certificate"]["id_bits"] is None
+    assert len(data["program"]) == len(claim.hints) > 0
+    shown = call("describe", folders["softmax"])
+    assert (shown.code, shown.err) == (0, "")
+    assert "exp(3·x0 − " in shown.out
+    assert "context ids" not in shown.out
+
+
+def test_hostile_programs_are_shown_as_text(call, folders, tmp_path):
+    hostile = "[bold red]evil[/]\x1b[31m"
+
+    def rename(certificate):
+        certificate["target"]["name"] = hostile
+        certificate["target"]["ready_made"] = False
+        program = certificate["construction"]["program"]
+        certificate["construction"] = {"method": hostile, "program": _everywhere(program, hostile)}
+
+    copy = damaged(folders["softmax"], tmp_path / "copy", rename)
+    outcome = call("describe", copy)
+    assert outcome.code == 0
+    assert outcome.out.count("[bold red]evil[/]\\x1b[31m") > 2
+    assert "\x1b" not in outcome.out + call("verify", copy).err
+    assert call("describe", copy, "--json").data["certificate"]["target"] == hostile
+
+
+def _everywhere(value, text):
+    """The same JSON value with one text instead of every text in it."""
+    if isinstance(value, dict):
+        return {name: _everywhere(part, text) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_everywhere(part, text) for part in value]
+    return text if isinstance(value, str) else value
 
 
 def test_hostile_model_files_are_shown_as_text(call, folders, tmp_path):

@@ -104,7 +104,7 @@ def test_compare_shows_dense_and_sparse_side_by_side(call):
         (("--pattern", "nonsense"), "a pattern must be one of"),
         (("--pattern", "ring", "--method", "averaging"), "averaging takes no sparsity pattern"),
         (("--method", "sparse-averaging"), "sparse-averaging needs a sparsity pattern"),
-        (("--pattern", "causal"), "never depends on input"),
+        (("--pattern", "causal", "--method", "sparse-averaging"), "never depends on input"),
         (("--probability-map", "hardmax"), "a probability map must be one of softmax, sparsemax, entmax"),
         (("--probability-map", "entmax:x"), "alpha must be"),
         (("--probability-map", "entmax:0.5"), "alpha must be above 1"),

@@ -26,24 +26,70 @@ def test_targets_lists_every_ready_made_target(call):
     assert "sharpness=3" in text.out
 
 
+SIZES = ("layers", "attention_layers", "parameters", "bytes_on_disk", "planned_error", "instead_of")
+
+
 def test_plan_agrees_with_the_python_interface(call):
-    data = call("plan", "centre", "--epsilon", 0.6, "--width", 2, "--p", 1, "--json").data
-    made = af.plan(af.targets.centre(tokens=2, width=2), tolerance=0.6, p=1.0)
+    data = call("plan", "centre", "--epsilon", 0.6, "--width", 2, "--p", 1, "--method", "averaging", "--json").data
+    made = af.plan(af.targets.centre(tokens=2, width=2), tolerance=0.6, p=1.0, method="averaging")
     assert data["target"] == "centre"
     assert (data["tokens"], data["width"], data["p"], data["epsilon"]) == (2, 2, 1.0, 0.6)
     assert data["positions"] is False
     assert data["cells_per_axis"] == list(made.lattice.counts)
     assert data["block_shape"] == [2, 1, 4]
-    for name in ("cells", "layers", "attention_layers", "parameters", "id_bits", "bytes_on_disk"):
+    for name in (*SIZES, "cells", "id_bits"):
         assert data[name] == getattr(made, name)
     assert data["expected_seconds"] > 0
     assert data["error"] == asdict(made.error)
+    assert data["error"]["total"] == data["planned_error"]
     assert data["stages"] == [{**asdict(stage), "role": stage.role.name.lower()} for stage in made.stages]
     assert sum(stage["layers"] for stage in data["stages"]) == data["layers"]
 
 
-def test_plan_as_text(call):
+def test_so_it_does_for_a_program(call):
+    data = call("plan", "softmax", "--epsilon", 0.1, "--tokens", 3, "--p", "inf", "--json").data
+    made = af.plan(af.targets.softmax(tokens=3), tolerance=0.1, p=float("inf"))
+    assert (data["method"], data["p"], data["epsilon"], data["positions"]) == ("compile", "inf", 0.1, False)
+    for name in SIZES:
+        assert data[name] == getattr(made, name)
+    network = made.written.network
+    assert data["block_shape"] == [network.shape.heads, network.shape.head_size, network.shape.hidden_size]
+    assert (data["stream_width"], data["hidden_units"]) == (network.stream_width, network.hidden_unit_count)
+    assert [row["channel"] for row in data["program"]] == [hint.channel for hint in made.written.hints]
+    assert data["planned_error"] <= 0.1
+    assert not {"cells", "id_bits", "error"} & set(data)
+
+
+def test_auto_is_the_plan_with_the_fewest_parameters(call):
+    everything = ("plan", "mean-scale", "--epsilon", 0.2, "--json")
+    chosen = call(*everything).data
+    each = [call(*everything, "--method", name).data for name in ("compile", "averaging", "selective-shift")]
+    assert chosen["parameters"] == min(plan["parameters"] for plan in each)
+    assert (chosen["method"], chosen["instead_of"]) == ("compile", None)
+
+
+def test_a_function_that_cannot_be_traced_gets_a_table_and_is_told_why(own, call):
+    command = ("plan", "own.py:ordered", "--positions", "--epsilon", 0.5, "--lipschitz", 1)
+    data = call(*command, "--json").data
+    assert data["method"] == "averaging"
+    assert data["instead_of"].startswith("compile cannot build ordered: ")
+    assert "argsort" in data["instead_of"]
+    shown = " ".join(call(*command).out.split())
+    assert f"instead of {' '.join(data['instead_of'].split())}" in shown
+    built = call("build", *command[1:], "--json").data
+    assert (built["method"], built["instead_of"]) == ("averaging", data["instead_of"])
+
+
+def test_a_program_as_text(call):
     outcome = call("plan", "mean-scale", "--epsilon", 0.2)
+    assert (outcome.code, outcome.err) == (0, "")
+    for shown in ("mean-scale on 2 tokens of width 1", "compile", "stream width", "mean over tokens of x0", "x0 · v1"):
+        assert shown in outcome.out
+    assert "\x1b" not in outcome.out
+
+
+def test_plan_as_text(call):
+    outcome = call("plan", "mean-scale", "--epsilon", 0.2, "--method", "averaging")
     assert outcome.code == 0
     assert outcome.err == ""
     for shown in (
@@ -58,19 +104,25 @@ def test_plan_as_text(call):
     assert "\x1b" not in outcome.out
 
 
-def test_positions_are_asked_for(call, refused):
-    message = refused("plan", "sort", "--epsilon", 0.3, kind="TargetError")
+def test_positions_are_asked_for(call, refused, own):
+    (own / "order.py").write_text("def order(x):\n    return x[:, ::-1]\n")
+    mine = ("plan", "order.py:order", "--tokens", 3, "--epsilon", 0.3)
+    message = refused(*mine, kind="TargetError")
     assert "must be permutation equivariant" in message
     assert "--positions on the command line" in message
-    assert call("plan", "sort", "--epsilon", 0.3, "--positions", "--json").data["positions"] is True
-    # An equivariant target may have positions as well.
-    assert call("plan", "mean-scale", "--epsilon", 0.3, "--positions", "--json").data["positions"] is True
+    assert call(*mine, "--positions", "--json").data["positions"] is True
+    # A ready-made target knows that the order of its tokens matters.
+    assert call("plan", "sort", "--epsilon", 0.3, "--json").data["positions"] is True
+    # An equivariant target may have positions as well; a program has them only where it needs them.
+    mean = ("plan", "mean-scale", "--epsilon", 0.3, "--positions", "--json")
+    assert call(*mean, "--method", "averaging").data["positions"] is True
+    assert call(*mean, "--method", "compile").data["positions"] is False
     assert "compact support" in refused("plan", "bump", "--epsilon", 0.3, "--positions", kind="PlanError")
 
 
 def test_parameters_of_ready_made_targets(call, refused):
-    plain = call("plan", "softmax", "--epsilon", 0.3, "--json").data
-    sharp = call("plan", "softmax", "--epsilon", 0.3, "--set", "sharpness=1", "--json").data
+    table = ("plan", "softmax", "--epsilon", 0.3, "--method", "averaging", "--json")
+    plain, sharp = call(*table).data, call(*table, "--set", "sharpness=1").data
     assert sharp["error"]["variation"] < plain["error"]["variation"]
     three = call("plan", "moving-average", "--positions", "--epsilon", 0.5, "--set", "window=1", "--json")
     assert three.code == 0
@@ -105,7 +157,7 @@ def test_parameters_of_ready_made_targets(call, refused):
         (["softmax", "--epsilon", "0.3", "--tokens", "1"], "tokens must be at least 2", "TargetError"),
         (["softmax", "--epsilon", "0.3", "--width", "0"], "width must be at least 1", "TargetError"),
         (["softmax", "--epsilon", "0.3", "--max-layers", "3"], "layers where 3 are allowed", "PlanError"),
-        (["softmax", "--epsilon", "1e-9"], "cannot be built by averaging", "PlanError"),
+        (["softmax", "--epsilon", "1e-9", "--method", "averaging"], "cannot be built by averaging", "PlanError"),
         (["softmax"], "Missing option '--epsilon'", "UsageError"),
         (["softmax", "--epsilon", "abc"], "--epsilon", "UsageError"),
         (["--epsilon", "0.3"], "Missing argument", "UsageError"),
@@ -135,9 +187,10 @@ def test_ones_own_function(own, call, refused):
 
 
 def test_the_domain_of_ones_own_function(own, call, refused):
-    command = ["plan", "own.py:halve", "--epsilon", "0.8", "--lipschitz", "0.5"]
+    command = ["plan", "own.py:halve", "--epsilon", "0.8", "--lipschitz", "0.5", "--method", "averaging"]
     wide = call(*command, "--low", "-1", "--high", "1", "--json").data
-    made = af.plan(af.target(lambda x: x / 2, tokens=2, lipschitz=0.5, domain=af.targets.Box(-1.0, 1.0)), tolerance=0.8)
+    halved = af.target(lambda x: x / 2, tokens=2, lipschitz=0.5, domain=af.targets.Box(-1.0, 1.0))
+    made = af.plan(halved, tolerance=0.8, method="averaging")
     assert wide["error"] == asdict(made.error)
     lopsided = call(*command, "--width", "2", "--low", "0,0", "--high", "2,1", "--json").data
     assert lopsided["cells_per_axis"][0] == 2 * lopsided["cells_per_axis"][1]
@@ -172,7 +225,9 @@ def test_functions_of_one_sequence(own, call, refused):
     ],
 )
 def test_functions_that_break_their_word(own, refused, function, message):
-    error = refused("plan", f"own.py:{function}", "--epsilon", 0.3, "--lipschitz", 0.5, kind="TargetError")
+    # A program needs no modulus, and so it may be wrong.
+    command = ("plan", f"own.py:{function}", "--epsilon", 0.3, "--lipschitz", 0.5, "--method", "averaging")
+    error = refused(*command, kind="TargetError")
     assert message in error
     assert "\x1b" not in error
 
@@ -184,9 +239,11 @@ def test_what_a_function_prints_stays_out_of_the_result(own, call):
 
 
 def test_hostile_names_are_shown_as_text(own, call, refused):
-    text = call("plan", "own.py:evil", "--epsilon", 0.3, "--lipschitz", 0.5).out
-    assert "[bold red]evil\\x1b[31m on 2 tokens" in text
-    error = refused("plan", "own.py:evil", "--epsilon", 1e-9, "--lipschitz", 0.5, kind="PlanError")
+    for method in ("compile", "averaging"):
+        text = call("plan", "own.py:evil", "--epsilon", 0.3, "--lipschitz", 0.5, "--method", method).out
+        assert "[bold red]evil\\x1b[31m on 2 tokens" in text
+    command = ("plan", "own.py:evil", "--epsilon", 1e-9, "--lipschitz", 0.5, "--method", "averaging")
+    error = refused(*command, kind="PlanError")
     assert "[bold red]evil\\x1b[31m on 2 tokens" in error
 
 
@@ -207,8 +264,9 @@ BUILD_KEYS = {
 }
 
 
-def test_build_writes_a_model_that_loads(own, call):
-    outcome = call("build", "sort", "--positions", "--epsilon", 0.3, "-o", "model", "--json")
+@pytest.mark.parametrize("method", ["averaging", "compile"])
+def test_build_writes_a_model_that_loads(own, call, method):
+    outcome = call("build", "sort", "--positions", "--epsilon", 0.3, "--method", method, "-o", "model", "--json")
     assert outcome.code == 0
     assert outcome.err == ""
     data, loaded = outcome.data, af.load("model")
@@ -216,19 +274,29 @@ def test_build_writes_a_model_that_loads(own, call):
     claim = loaded.certificate
     assert data["target"] == "sort"
     assert data["output"] == "model"
-    assert data["block_shape"] == [2, 1, 4]
+    shape = loaded.network.shape
+    assert data["block_shape"] == [shape.heads, shape.head_size, shape.hidden_size]
     assert data["positions"] is True
-    assert data["kind"] == Evidence.UNCONDITIONAL.value
+    kinds = {"averaging": Evidence.UNCONDITIONAL, "compile": Evidence.PROGRAM}
+    assert data["kind"] == claim.kind.value == kinds[method].value
     assert data["certified_error"] == claim.certified_error <= data["epsilon"] == 0.3
     assert data["measured_error"] == claim.measured.error
     assert data["measured_interval"] == [claim.measured.low, claim.measured.high]
     assert data["layers"] == loaded.network.layer_count
     assert data["attention_layers"] == loaded.network.attention_layer_count
     assert data["parameters"] == loaded.network.parameter_count
-    assert data["cells_per_axis"] == list(claim.grid.cells_per_axis)
-    assert data["method"] == "averaging"
-    assert data["id_bits"] == claim.construction["id_bits"]
+    assert data["cells_per_axis"] == (None if method == "compile" else list(claim.grid.cells_per_axis))
+    assert data["method"] == claim.construction["method"] == method
+    assert data["id_bits"] == claim.construction.get("id_bits")
+    assert (data["id_bits"] is None) == (method == "compile")
     assert data["seconds"] > 0
+
+
+@pytest.mark.parametrize("function", ["halve", "nothing"])
+def test_a_function_that_needs_no_steps_is_built_saved_and_proved(own, call, function):
+    command = ("build", f"own.py:{function}", "--epsilon", 0.3, "--method", "compile", "-o", "model", "--json")
+    assert call(*command).data["layers"] == 1
+    assert call("verify", "model", "--target", f"own.py:{function}").code == 0
 
 
 def test_build_without_output_writes_nothing_and_says_so(own, call):

@@ -196,3 +196,13 @@ def test_heads_that_see_different_tokens_are_not_moved():
     target = target_of(causal_means, tokens=4)
     with pytest.raises(PlanError, match="heads must be left out with a pattern whose layers or heads see different"):
         af.plan(target, 1e-3, p=math.inf, method="compile", pattern=Strided(2), heads=1)
+
+
+def test_interpolants_are_cut_too():
+    wide = af.construct(af.targets.sort(tokens=2), 0.1, method="interpolation")
+    cut = af.construct(af.targets.sort(tokens=2), 0.1, method="interpolation", heads=1, hidden_size=2)
+    assert (cut.network.shape.heads, cut.network.shape.hidden_size) == (1, 2)
+    assert cut.network.layer_count > wide.network.layer_count
+    assert cut.verify().verdict is af.Verdict.PROVED
+    with pytest.raises(PlanError, match="layers where 3 are allowed"):
+        af.plan(af.targets.sort(tokens=2), 0.1, method="interpolation", heads=1, hidden_size=2, max_layers=3)

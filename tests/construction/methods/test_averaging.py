@@ -118,8 +118,8 @@ def test_runs_hold_ids_with_like_values_and_groups_reach_no_further_than_allowed
 @pytest.mark.parametrize("hidden_size", [4, 8, 30])
 def test_more_hidden_units_make_shallower_networks_with_the_same_values(hidden_size):
     target = af.targets.softmax(tokens=3)
-    narrow = af.construct(target, 0.15)
-    wide = af.construct(target, 0.15, hidden_size=hidden_size)
+    narrow = af.construct(target, 0.15, method="averaging")
+    wide = af.construct(target, 0.15, method="averaging", hidden_size=hidden_size)
     x = np.random.default_rng(0).random((300, 3, 1))
     # Values may be merged differently; both stay within their shares of the tolerance of the same table.
     assert np.abs(wide(x) - narrow(x)).max() <= 2 * 0.15 * (2.0**-6 + 2.0**-12)
@@ -147,7 +147,7 @@ def test_all_are_proved_without_any_declaration(averaged_models):
 
 def test_what_needs_half_a_billion_layers_by_selective_shifts():
     target = af.targets.mean_scale(tokens=3)
-    planned = plan(target, 0.05)
+    planned = plan(target, 0.05, method="averaging")
     assert planned.method == Averaging()
     assert planned.layers < 600
     with pytest.raises(PlanError, match=r"5\d\d,\d{3},\d{3} layers"):
@@ -177,7 +177,7 @@ def test_coordinates_that_matter_more_get_more_cells():
     def lopsided(x):
         return x * np.array([1.0, 0.1])
 
-    planned = plan(af.target(lopsided, tokens=2, width=2), 0.1)
+    planned = plan(af.target(lopsided, tokens=2, width=2), 0.1, method="averaging")
     assert planned.lattice.counts[0] > planned.lattice.counts[1]
 
 
@@ -186,7 +186,7 @@ def test_a_plain_numpy_function_needs_no_constant():
         weights = np.exp(-np.sort(x, axis=1))
         return np.where(x > 0.5, x, 0.5) * weights.sum(axis=1, keepdims=True) / 3
 
-    model = af.construct(af.target(own, tokens=2), 0.2)
+    model = af.construct(af.target(own, tokens=2), 0.2, method="averaging")
     assert model.certificate.kind is Evidence.UNCONDITIONAL
     assert model.verify().verdict is af.Verdict.PROVED
 
@@ -196,6 +196,6 @@ def test_a_function_that_intervals_cannot_follow_asks_for_a_constant():
         return np.abs(np.fft.fft(x, axis=1)) / 4
 
     with pytest.raises(af.AnyformerError, match=r"fft.*declare a Lipschitz constant"):
-        af.construct(af.target(fourier, tokens=2, symmetry=Symmetry.NONE), 0.5)
-    model = af.construct(af.target(fourier, tokens=2, lipschitz=0.5, symmetry=Symmetry.NONE), 0.5)
+        af.construct(af.target(fourier, tokens=2, symmetry=Symmetry.NONE), 0.5, method="averaging")
+    model = af.construct(af.target(fourier, tokens=2, lipschitz=0.5, symmetry=Symmetry.NONE), 0.5, method="averaging")
     assert model.certificate.kind is Evidence.MODULUS

@@ -13,7 +13,7 @@ from anyformer.construction.plans.expected_time import cutting_seconds
 
 def seconds_at(monkeypatch, target, tolerance, **asked):
     """What is expected if every look at a clock is a second after the last."""
-    plan = af.plan(target, tolerance, **asked)
+    plan = af.plan(target, tolerance, method="averaging", **asked)
     clock = iter(range(10_000))
     monkeypatch.setattr(expected_time, "time", SimpleNamespace(perf_counter=lambda: float(next(clock))))
     return plan, cutting_seconds(plan.request, plan.lattice, plan.ramp)
@@ -33,13 +33,13 @@ def test_what_the_sample_could_not_finish_is_added(monkeypatch):
 
 def test_with_a_modulus_nothing_is_cut():
     own = af.target(lambda x: x / 2, tokens=2, lipschitz=0.5, vectorised=False)
-    plan = af.plan(own, 0.3)
+    plan = af.plan(own, 0.3, method="averaging")
     assert cutting_seconds(plan.request, plan.lattice, plan.ramp) == 0.0
     assert plan.expected_seconds == plan.cost.following_seconds
 
 
 def test_the_cells_are_those_of_the_grid():
-    plan = af.plan(af.target(lambda x: x * np.array([1.0, 0.3]), tokens=2, width=2), 0.2)
+    plan = af.plan(af.target(lambda x: x * np.array([1.0, 0.3]), tokens=2, width=2), 0.2, method="averaging")
     job = expected_time._SampledCells.of(plan.request, plan.lattice, plan.ramp)
     assert plan.lattice.counts[0] != plan.lattice.counts[1]
     batch, boxes, values = job.followed((0, len(job.codes)))

@@ -35,11 +35,12 @@ def test_faithful_ids_have_2_n_plus_1_d_log_n_bits():
     [
         ({"tolerance": 0.0}, r"tolerance \(epsilon\) must be positive and finite; got 0.0"),
         ({"tolerance": math.nan}, r"tolerance \(epsilon\) must be positive and finite; got nan"),
-        ({"tolerance": 0.1, "p": 0.5}, "p must be at least 1 and at most 64; got 0.5"),
-        ({"tolerance": 0.1, "p": math.inf}, "p must be at least 1 and at most 64"),
+        ({"tolerance": 0.1, "p": 0.5}, "p must be at least 1 and at most 64, or inf; got 0.5"),
+        ({"tolerance": 0.1, "p": 65.0}, "p must be at least 1 and at most 64, or inf; got 65.0"),
+        ({"tolerance": 0.1, "p": math.inf}, "selective-shift needs a finite p, at most 64; got inf"),
         (
             {"tolerance": 0.1, "method": "magic"},
-            "must be one of auto, averaging, selective-shift, .*; got 'magic'",
+            "must be one of auto, compile, averaging, selective-shift, .*; got 'magic'",
         ),
     ],
 )

@@ -8,7 +8,6 @@ from anyformer import plan
 from anyformer.certificates import Certificate, Grid, MeasuredError
 from anyformer.certificates.bounds.evidence import Evidence
 from anyformer.certificates.claims.declaration import Declaration
-from anyformer.construction import build
 from anyformer.construction.contexts.selective_shifts import SelectiveShifts
 from anyformer.errors import CertificateError, NetworkError
 from anyformer.networks.evaluate import add_positions, apply_attention, apply_feed_forward
@@ -105,7 +104,9 @@ def test_the_target_is_compared_with_if_it_is_ready_made(model):
 
 
 def test_somebodys_own_target_is_not_guessed():
-    built = af.construct(af.target(lambda x: x / 2, tokens=2, lipschitz=0.5, name="half"), tolerance=0.4)
+    built = af.construct(
+        af.target(lambda x: x / 2, tokens=2, lipschitz=0.5, name="half"), tolerance=0.4, method="averaging"
+    )
     seen = followed(built, [[0.1], [0.9]])
     assert seen.expected is None
     assert seen.largest_difference is None
@@ -150,11 +151,12 @@ def test_any_network_can_be_walked(positions, small_models):
 
 def test_a_network_of_ten_thousands_of_layers():
     target = af.targets.reverse(tokens=2)
-    construction = build(plan(target, tolerance=0.01, method="selective-shift"))
+    planned = plan(target, tolerance=0.01, method="selective-shift")
+    construction = planned.method.build(planned)
     assert construction.network.layer_count > 8000
     nothing = MeasuredError(0.0, 0.0, 0.0, 0)
     declared = Declaration.of(target)
-    claim = Certificate(Evidence.MODULUS, declared, 2.0, 0.01, 0.01, {}, construction.grid, "", nothing, {})
+    claim = Certificate(Evidence.MODULUS, declared, 2.0, 0.01, 0.01, {}, "", nothing, {}, construction.grid)
     seen = trace(construction.network, claim, [[0.15], [0.8]])
     assert seen.output == tuple(map(tuple, run(construction.network, [[[0.15], [0.8]]])[0].tolist()))
 

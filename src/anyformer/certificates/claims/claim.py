@@ -83,7 +83,7 @@ def _domain(declared: Declaration) -> str:
 
 def _declared(declared: Declaration, kind: Evidence) -> Mapping[str, str]:
     """What is trusted, where something is."""
-    if kind is not Evidence.MODULUS or declared.modulus is None:
+    if not kind.uses_modulus or declared.modulus is None:
         return {}
     return {
         "modulus": json.dumps(declared.modulus.to_json(), sort_keys=True),

@@ -29,6 +29,8 @@ class Limits:
 
 def narrowed(written: Written, program: Program, limits: Limits) -> Written:
     """The same network in layers within the limits; layers that are cut have the hints of the uncut ones."""
+    if limits == Limits():
+        return written
     network, hints = written.network, list(written.hints)
     if limits.heads is not None:
         _check_pattern(network.pattern)

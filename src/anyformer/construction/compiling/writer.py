@@ -92,6 +92,8 @@ class Writer:
             if working:
                 self._attention(working, now) if now % 2 else self._feed_forward(working, now)
             self._affine(here)
+        if not self.stages:
+            self.stages.append(_idle(self.width))
         return Written(self._network(), tuple(self.hints))
 
     def _lay_out(self, nodes: list[Node]) -> None:
@@ -333,6 +335,14 @@ class Writer:
         slopes = float(-factor * cosines.sum()), float(-factor * sines.sum())
         self.rows[node] = self._unit(self.channels[node]).plus(a, slopes[0]).plus(b, slopes[1])
         return Group(rows, biases, np.full(count, 2 * factor)), self._hint(node, slopes)
+
+
+def _idle(width: int) -> FeedForwardStage:
+    """A layer that adds 0, for a program that the embedding and the read-out do alone: a network has layers."""
+    inward, outward = np.zeros((1, 1, width)), np.zeros((1, width, 1))
+    return FeedForwardStage(
+        "block 1 feed-forward", inward, np.zeros((1, 1)), outward, np.zeros((1, width)), role=Role.STEP
+    )
 
 
 def _joined(first: Scores, second: Scores) -> Scores:

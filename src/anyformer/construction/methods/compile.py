@@ -1,5 +1,6 @@
 """Compile the function's own program: a few steps, each easy for a Transformer, whatever the number of tokens."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from anyformer.construction.compiling.budget import Budget
@@ -22,6 +23,7 @@ SPARE = 2.0**-7
 FINER = 0.9
 
 
+@dataclass(frozen=True)
 class Compile(Method):
     """Trace the NumPy function, and lower it step by step. The error is proved in the sup norm."""
 
@@ -41,12 +43,9 @@ class Compile(Method):
         ranges = Ranges(program)
         budget = Budget(program, ranges, needed(program, ranges.roots), goal)
         written = Writer(program, ranges, budget, request.sparsity).write()
-        if request.heads is not None or request.hidden_size is not None:
-            written = narrowed(written, program, Limits(request.heads, request.hidden_size))
-        layers = written.network.layer_count
-        if layers > request.max_layers:
-            shortage = Shortage(Resource.LAYERS, layers, request.max_layers)
-            raise Refusal(self.name, shortage, request=request).error()
+        written = narrowed(written, program, Limits(request.heads, request.hidden_size))
+        if (layers := written.network.layer_count) > request.max_layers:
+            raise Refusal(self.name, Shortage(Resource.LAYERS, layers, request.max_layers)).error()
         stages = tuple(PlannedStage(stage.name, stage.role, stage.kind, len(stage)) for stage in written.network.stages)
         return CompiledPlan(
             request=request,

@@ -156,3 +156,5 @@ class Construction:
     """The network of the papers' proof, with hardmax and jumps, for a table."""
     hints: tuple[Hint, ...] | None = None
     """Which channel should be which step, for a compiled network."""
+    cells: int | None = None
+    """How many cells an axis has, for a network that interpolates."""
