@@ -15,6 +15,7 @@ from anyformer.certificates.interpolation.bound import (
 from anyformer.certificates.interpolation.error_bound import interpolation_evidence, knowledge_of
 from anyformer.certificates.interpolation.knowledge import Knowledge
 from anyformer.construction.compiling.budget import Budget
+from anyformer.construction.compiling.narrowing import Limits, narrowed
 from anyformer.construction.compiling.schedule import needed
 from anyformer.construction.compiling.writer import Writer
 from anyformer.construction.plans.interpolation_plan import InterpolationPlan
@@ -71,7 +72,9 @@ class Interpolation(Method):
         program = program_of(trials.tables[cells])
         ranges = Ranges(program)
         budget = Budget(program, ranges, needed(program, ranges.roots), trials.goal)
-        written = Writer(program, ranges, budget).write()
+        written = narrowed(Writer(program, ranges, budget).write(), program, Limits(request.heads, request.hidden_size))
+        if (layers := written.network.layer_count) > request.max_layers:
+            raise Refusal(self.name, Shortage(Resource.LAYERS, layers, request.max_layers)).error()
         stages = tuple(PlannedStage(stage.name, stage.role, stage.kind, len(stage)) for stage in written.network.stages)
         return InterpolationPlan(
             request=request,
