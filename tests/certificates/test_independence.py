@@ -43,13 +43,14 @@ def reached_from(start: str) -> set[str]:
 def test_nothing_of_the_builder_is_reached_from_the_checker():
     reached = reached_from("anyformer.certificates.checker")
     assert "anyformer.certificates.bounds.bound" in reached
+    assert "anyformer.certificates.interpolation.bound" in reached
     assert not [name for name in reached if name.startswith(("anyformer.construction", "anyformer.model"))]
 
 
 def test_the_builder_proves_with_what_the_checker_uses():
     """The other direction: both derive the bound by one function, and the test above can fail."""
     reached = reached_from("anyformer.model")
-    assert {"anyformer.certificates.bounds.bound", "anyformer.construction.assemble"} <= reached
+    assert {"anyformer.certificates.bounds.bound", "anyformer.construction.planning"} <= reached
 
 
 def broken(*_, **__):
@@ -69,9 +70,9 @@ def break_everything(monkeypatch, package: str) -> None:
                     monkeypatch.setattr(value, method, broken)
 
 
-@pytest.fixture
-def folder(tmp_path):
-    return af.construct(af.targets.centre(tokens=2), 0.3).save(tmp_path / "model")
+@pytest.fixture(params=["averaging", "compile", "interpolation"])
+def folder(request, tmp_path):
+    return af.construct(af.targets.centre(tokens=2), 0.3, method=request.param).save(tmp_path / "model")
 
 
 def test_a_model_is_verified_with_the_builder_broken(folder, monkeypatch):
@@ -83,6 +84,6 @@ def test_a_model_is_verified_with_the_builder_broken(folder, monkeypatch):
 
 def test_the_test_above_can_fail(folder, monkeypatch):
     model = af.load(folder)
-    break_everything(monkeypatch, "anyformer.certificates.bounds")
+    break_everything(monkeypatch, "anyformer.certificates")
     with pytest.raises(RuntimeError, match="must not be called"):
         model.verify()

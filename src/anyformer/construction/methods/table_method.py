@@ -41,7 +41,7 @@ class TableMethod(Method):
 
     def surely_fits(self, request: Request) -> bool:
         """Whether a plan is known to fit before it is made."""
-        return _too_long(request) is None and self.has_room(request)
+        return request.p != math.inf and _too_long(request) is None and self.has_room(request)
 
     def build(self, plan: TablePlan) -> Construction:
         """Both networks of a plan."""
