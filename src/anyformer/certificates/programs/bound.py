@@ -65,12 +65,8 @@ def _walked(program: Program, network: Network, hints: Sequence[Hint]) -> Progra
             walk.attention(layer, claims)
         else:
             walk.feed_forward(layer, claims)
-<<<<<<< HEAD
     check_no_overflow(network, walk.stream.reach)
-    return ProgramBound(walk.read_out(network), walk.stream.errors.of, walk.own)
-=======
     return ProgramBound(walk.read_out(network), walk.stream.errors.of, walk.own, walk.stream.readings)
->>>>>>> programs
 
 
 class _Walk:
