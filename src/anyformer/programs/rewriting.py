@@ -7,7 +7,7 @@ import numpy as np
 from anyformer.programs.constants import applied
 from anyformer.programs.forms import Form, Node
 from anyformer.programs.numbers import ONE, ZERO, Number, enclosed
-from anyformer.programs.steps import Apply, Mean, Norm, Product, Step
+from anyformer.programs.steps import Apply, Mean, Minimum, Norm, Product, Step
 
 SQUARE, EXP, RECIPROCAL = Apply("square"), Apply("exp"), Apply("reciprocal")
 
@@ -54,6 +54,19 @@ def ratio(a: Form, b: Form) -> Number | None:
     if abs(float(below.value)) <= below.most_doubt:
         return None  # it may be 0
     return above if below.key() == ONE.key() else above * applied("reciprocal", below, None)
+
+
+def settled(form: Form) -> Form:
+    """The form with c·min(a, b) + c·max(a, b) written as c·(a + b): what cancels need not be computed first."""
+    for node, number in form.terms.items():
+        if not isinstance(node.step, Minimum):
+            continue
+        a, b, top = node.args
+        (largest,) = top.terms
+        if largest in form.terms and form.terms[largest].key() == number.key() and not number.most_doubt:
+            rest = {one: other for one, other in form.terms.items() if one not in (node, largest)}
+            return settled(Form(rest, form.constant) + (a + b).times(number))
+    return form
 
 
 def norm(builder: Steps, form: Form) -> Form | None:
