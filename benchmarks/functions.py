@@ -200,7 +200,8 @@ def leaky_and_clipped(x: Array) -> Array:
 def huber_loss(x: Array) -> Array:
     """Huber's loss of the distance to the median."""
     away = np.abs(x - np.median(x, axis=1, keepdims=True))
-    return np.where(away <= 0.3, 0.5 * away**2, 0.3 * (away - 0.15))
+    near = np.minimum(away, 0.3)
+    return 0.5 * near**2 + 0.3 * (away - near)
 
 
 def log_sum_exp_pooling(x: Array) -> Array:
