@@ -17,7 +17,6 @@ from anyformer.errors import LeavesDomain, NotShown
 from anyformer.networks.layers import AttentionStage
 from anyformer.networks.network import Network
 from anyformer.networks.probability_maps import Softmax
-
 from anyformer.programs.forms import Node
 from anyformer.programs.program import Program
 from anyformer.programs.steps import Maximum, Minimum
