@@ -158,7 +158,12 @@ def test_names_stand_for_patterns_and_methods():
         (7, {"tokens": 2}, TargetError, "must be a Target, the name of a ready-made one or a function; got 7"),
         (MEAN, {"tokens": 2}, TargetError, "tokens and width must be left out with a Target"),
         (MEAN, {"width": 1}, TargetError, "tokens and width must be left out with a Target"),
-        (MEAN, {"method": "magic"}, PlanError, "must be one of auto, compile, interpolation, averaging, .*; got 'magic'"),
+        (
+            MEAN,
+            {"method": "magic"},
+            PlanError,
+            "must be one of auto, compile, interpolation, averaging, .*; got 'magic'",
+        ),
         (MEAN, {"method": Request}, PlanError, r"must be a name or a value such as Averaging\(\)"),
         (MEAN, {"pattern": "rung"}, PatternError, "rung"),
     ],

@@ -45,7 +45,9 @@ def norms(x: Any) -> Any:
 
 def products(x: Any) -> Any:
     first, second = x[..., :1], x[..., 1:]
-    return np.concatenate([first * second.mean(axis=-1, keepdims=True), second * second.mean(axis=-2, keepdims=True)], axis=-1)
+    return np.concatenate(
+        [first * second.mean(axis=-1, keepdims=True), second * second.mean(axis=-2, keepdims=True)], axis=-1
+    )
 
 
 def kinks(x: Any) -> Any:

@@ -13,11 +13,10 @@ from anyformer.certificates.programs.layers import Attention, FeedForward, joine
 from anyformer.certificates.programs.overflow import check_no_overflow
 from anyformer.certificates.programs.stream import Reading, Stream, must
 from anyformer.certificates.programs.units import Units, units_error
-from anyformer.errors import NotShown
+from anyformer.errors import LeavesDomain, NotShown
 from anyformer.networks.layers import AttentionStage
 from anyformer.networks.network import Network
 from anyformer.networks.probability_maps import Softmax
-from anyformer.programs.curves import LeavesDomain
 from anyformer.programs.forms import Node
 from anyformer.programs.program import Program
 from anyformer.programs.steps import Maximum, Minimum
@@ -65,12 +64,8 @@ def _walked(program: Program, network: Network, hints: Sequence[Hint]) -> Progra
             walk.attention(layer, claims)
         else:
             walk.feed_forward(layer, claims)
-<<<<<<< HEAD
     check_no_overflow(network, walk.stream.reach)
-    return ProgramBound(walk.read_out(network), walk.stream.errors.of, walk.own)
-=======
     return ProgramBound(walk.read_out(network), walk.stream.errors.of, walk.own, walk.stream.readings)
->>>>>>> programs
 
 
 class _Walk:
