@@ -52,7 +52,8 @@ def _small(name: str) -> dict[str, Any]:
             found[attempt.method] = {"refused": attempt.refused or "expected to take too long"}
             continue
         certificate = attempt.model.certificate
-        assert attempt.is_certified and certificate.measured.low <= certificate.certified_error
+        assert attempt.is_certified
+        assert certificate.measured.low <= certificate.certified_error
         found[attempt.method] = {
             "parameters": attempt.model.network.parameter_count,
             "certified": certificate.certified_error,
@@ -84,11 +85,11 @@ def render(numbers: dict[str, Any]) -> str:
     ratios = [row["certified"] / row["measured"] for row in rows if row["certified"] > 1e-9]
     return "\n".join(
         [
-            f"{len(rows)} networks, all proved and verified again; measured above proved: none. Where the error is more "
-            f"than rounding, proved/measured is between {min(ratios):.2f} and {max(ratios):.2f}, median "
+            f"{len(rows)} networks, all proved and verified again; measured above proved: none. Where the error is "
+            f"more than rounding, proved/measured is between {min(ratios):.2f} and {max(ratios):.2f}, median "
             f"{sorted(ratios)[len(ratios) // 2]:.2f}.",
             f"{', '.join(sorted(exact))} are exact but for rounding: the same network serves every ε, and stands here",
-            "once. Attention and centroid-distance have width 4 and 2, the others 1. Seconds are those of the processor.",
+            "once. Attention and centroid-distance have width 4 and 2, the others 1. Seconds are the processor's.",
             "",
             *lines,
             "",
@@ -115,5 +116,3 @@ def _cell(found: dict[str, Any]) -> str:
     if "refused" in found:
         return "refused"
     return f"{found['parameters']:,}: {found['certified']:.3g} ≥ {found['measured']:.3g}"
-
-
