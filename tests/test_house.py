@@ -68,6 +68,15 @@ WITHIN = {
         *("numbers", "steps", "forms", "program", "functions", "constants", "rewriting", "builder"),
         *("jets", "roots", "curves", "ranges", "text", "values", "sorting", "kuhn", "derivatives", "tracing"),
     ],
+    "programs.tracing": [
+        *("runs", "axes", "pairs", "traced", "broadcasting", "rules", "calls", "methods", "arrays"),
+        *("pruning", "checks", "tracer"),
+    ],
+    "programs.tracing.pairs": ["fixed", "multilinear", "products", "heads", "pair_forms", "sums"],
+    "programs.tracing.rules": [
+        *("unrolling", "elementwise", "conditions", "interpolation", "movement", "indexing", "joining"),
+        *("reductions", "orders", "moments", "linear_maps", "contractions", "refusals", "supported"),
+    ],
     "certificates": ["propagation", "bounds", "programs", "interpolation", "claims", "checker", "contextual_map"],
     "construction": [
         *("dyadic", "reach", "request", "refusal", "grids", "codes", "stages", "contexts", "compiling"),

@@ -88,7 +88,7 @@ def compare(
     Example:
         >>> from anyformer import targets
         >>> [one.method for one in compare(Request(target=targets.mean_scale(tokens=2), tolerance=0.4))]
-        ['compile', 'averaging', 'selective-shift']
+        ['compile', 'interpolation', 'averaging', 'selective-shift']
     """
     if methods is None:
         methods = [one for one in METHODS.values() if request.pattern is not None or not one.is_sparse]

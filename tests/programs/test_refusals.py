@@ -8,10 +8,11 @@ import scipy.special
 
 from anyformer.errors import NotTraceable
 from anyformer.intervals import conditions, supported
-from anyformer.programs.tracing import calls, refusals, trace
-from anyformer.programs.tracing import supported as traced
-from anyformer.programs.tracing.elementwise import SPECIAL
+from anyformer.programs.tracing import calls, trace
 from anyformer.programs.tracing.methods import ArrayMethods
+from anyformer.programs.tracing.rules import refusals
+from anyformer.programs.tracing.rules import supported as traced
+from anyformer.programs.tracing.rules.elementwise import SPECIAL
 from anyformer.targets import target
 from anyformer.targets.target import Symmetry
 

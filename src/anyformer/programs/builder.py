@@ -129,9 +129,9 @@ class Builder:
         apart = yes - no
         if condition.is_constant:
             return self._chosen_by_place(condition.constant, yes, no)
-        slope = rewriting.ratio(apart, condition)
-        if slope is not None and (apart.constant + -(condition.constant * slope)).is_exactly_zero:
-            return no + self.relu(condition).times(slope)
+        if (found := rewriting.proportional(apart, condition)) is not None:
+            slope, rounding = found
+            return no + self.relu(condition).times(slope) + rounding
         return self.node(Choice(), condition, yes, no)
 
     def _chosen_by_place(self, condition: Number, yes: Form, no: Form) -> Form:
@@ -191,11 +191,12 @@ class Builder:
         some = sums > 0
         shares = np.full_like(part, 1 / self.tokens)
         shares[some] = part[some] / sums[some, None]
-        if (shares == shares.flat[0]).all():
+        if (part == part[:, :1]).all():
             return self.mean(form)
-        # Each share is a quotient of numbers that are known up to the rounding of their sum.
-        doubts = np.where((shares == 0) | (shares == 1), 0.0, shares * (self.tokens + 2) * 2.0**-52)
-        doubts[~some] = 0.0
+        # Each share is a quotient of numbers that are known up to the rounding of their sum; the only entry of a row is
+        # the whole of it.
+        is_exact = (part == 0) & some[:, None] | (np.count_nonzero(part, axis=1) == 1)[:, None]
+        doubts = np.where(is_exact, 0.0, shares * (self.tokens + 2) * 2.0**-52 + 2.0**-1074)
         alike = bool((shares == shares[0]).all())
         return self.node(Mix(Table(shares, doubts)), form, is_uniform=alike)
 
@@ -253,7 +254,7 @@ def _mixed_number(matrix: Array, number: Number, steady: bool = False) -> Number
 def _same_off_diagonal(matrix: Array) -> float | None:
     """The number that all entries off the diagonal are: such a mixing is a factor and a mean."""
     off = matrix[~np.eye(len(matrix), dtype=bool)]
-    return float(off[0]) if (off == off[0]).all() else None
+    return float(off[0]) if len(off) and (off == off[0]).all() else None
 
 
 def _row_sums(matrix: Array) -> Number:

@@ -16,18 +16,20 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from anyformer.errors import NotTraceable
+from anyformer.programs.tracing.broadcasting import aligned
 from anyformer.programs.tracing.calls import call_function, call_ufunc
-from anyformer.programs.tracing.conditions import AS_NUMBERS
-from anyformer.programs.tracing.indexing import item, with_item
 from anyformer.programs.tracing.methods import TRUTH, ArrayMethods
+from anyformer.programs.tracing.rules.conditions import AS_NUMBERS
+from anyformer.programs.tracing.rules.indexing import item, with_item
+from anyformer.programs.tracing.rules.supported import VIEWS
 from anyformer.programs.tracing.runs import Run
-from anyformer.programs.tracing.supported import VIEWS
-from anyformer.programs.tracing.traced import Traced, aligned
+from anyformer.programs.tracing.traced import Traced
 
 _OUT_OF_DATE = (
     "An array was written to that may share memory with this one, a view of it or the array that it is a view of."
     " Write y = x[…].copy() before x or y is changed."
 )
+
 
 Followed = TypeVar("Followed", bound=Callable[..., Any])
 

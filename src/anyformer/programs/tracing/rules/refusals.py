@@ -5,20 +5,43 @@ from typing import Any, Final
 import numpy as np
 
 ADVICE = "Write it with sums, products, smooth functions, np.where, maxima and means over tokens."
+
+
 JUMPS = "it jumps, and a Transformer with ReLUs and softmax is continuous"
+
+
 WHERE = f"{JUMPS}. Use np.where with branches that agree where the condition changes, np.maximum or np.clip."
+
+
 _ORDER = (
     "which entry it names differs from input to input. Use the values instead: np.sort, np.max, np.min,"
     " np.maximum.accumulate."
 )
+
+
 _DIAGONAL = "it picks entries over pairs of axes. Multiply by a constant mask and sum instead."
+
+
 _LONGER = "it makes sequences of another length. Use np.roll and np.where, or a constant matrix over tokens, S @ x."
+
+
 _FLAT = "it flattens the batch. Keep the axes: x.reshape(batch, tokens, -1), or sum over named axes."
+
+
 _QUANTILE = "it interpolates between sorted entries. Use np.sort(x, axis=1) and weigh the ones that are needed."
+
+
 _COUNTS = f"it counts, so {JUMPS}. Use np.where, or a smooth function such as scipy.special.expit."
+
+
 _INVERSE = "it has no step of its own. Use np.arctan, np.tanh, or another smooth function."
+
+
 _PRODUCTS = "every token would need a product of its own. Use np.exp(np.cumsum(np.log(x), axis=1)) for positive x."
+
+
 _FIRST_DIMENSIONS = "it may add axes in front of the batch. Use np.expand_dims, x[:, :, None]."
+
 
 REFUSED_UFUNCS: Final[dict[np.ufunc, str]] = {
     **dict.fromkeys((np.sign, np.floor, np.ceil, np.rint, np.trunc, np.heaviside, np.copysign), WHERE),
@@ -30,7 +53,9 @@ REFUSED_UFUNCS: Final[dict[np.ufunc, str]] = {
     np.arctan2: "it jumps at the negative axis. Use np.arctan(y / x) where x is positive.",
 }
 
+
 REFUSED_SPECIAL: Final[dict[str, str]] = {}
+
 
 REFUSED_FUNCTIONS: Final[dict[Any, str]] = {
     **dict.fromkeys((np.argsort, np.argmax, np.argmin, np.argpartition, np.argwhere), _ORDER),
@@ -55,6 +80,8 @@ REFUSED_FUNCTIONS: Final[dict[Any, str]] = {
     np.empty_like: "its entries are whatever was in memory. Use np.zeros_like.",
     np.lib.stride_tricks.sliding_window_view: _LONGER,
 }
+
+
 if hasattr(np, "unstack"):
     REFUSED_FUNCTIONS[np.unstack] = "it splits along the batch unless told otherwise. Use x[:, 0], x[:, 1], …"
 

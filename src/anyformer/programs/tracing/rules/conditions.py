@@ -13,15 +13,16 @@ from anyformer.errors import NotTraceable
 from anyformer.programs.builder import Builder
 from anyformer.programs.forms import Form
 from anyformer.programs.numbers import Number
-from anyformer.programs.tracing import pairs
 from anyformer.programs.tracing.axes import Kind
-from anyformer.programs.tracing.elementwise import apply_each
-from anyformer.programs.tracing.fixed import Fixed, Hidden
-from anyformer.programs.tracing.heads import MASKED
-from anyformer.programs.tracing.multilinear import Multilinear
-from anyformer.programs.tracing.pairs import PairForm
+from anyformer.programs.tracing.broadcasting import aligned
+from anyformer.programs.tracing.pairs import pair_forms
+from anyformer.programs.tracing.pairs.fixed import Fixed, Hidden
+from anyformer.programs.tracing.pairs.heads import MASKED
+from anyformer.programs.tracing.pairs.multilinear import Multilinear
+from anyformer.programs.tracing.pairs.pair_forms import PairForm
+from anyformer.programs.tracing.rules.elementwise import apply_each
 from anyformer.programs.tracing.runs import Run
-from anyformer.programs.tracing.traced import Traced, aligned, as_pair, each, settled
+from anyformer.programs.tracing.traced import Traced, as_pair, each, settled
 
 AS_NUMBERS = (
     "Conditions are no numbers: a step from 0 to 1 cannot be traced. Use np.where(condition, this, that), np.maximum or"
@@ -39,6 +40,7 @@ COMPARISONS: Final[dict[np.ufunc, Callable[..., Form]]] = {
     np.less: lambda builder, a, b: b - a,
     np.less_equal: lambda builder, a, b: b - a,
 }
+
 
 LOGIC: Final[dict[np.ufunc, Callable[..., Form]]] = {
     np.logical_and: lambda builder, a, b: builder.minimum(a, b),
@@ -134,7 +136,7 @@ def _chosen_by_mask(run: Run, mask: Any, yes: Any, no: Any) -> Traced:
         if all(isinstance(entry, Form) for entry in (first, second, share)):
             return run.builder.choice(share, first, second)
         apart = as_pair(first, 0) + as_pair(second, 0).times(Number(-1.0))
-        result = as_pair(second, 0) + pairs.product(run.builder, as_pair(share, 0), apart)
+        result = as_pair(second, 0) + pair_forms.product(run.builder, as_pair(share, 0), apart)
         return settled(run.builder, result, rank)
 
     return Traced(run, axes, each(step, a, b, m))

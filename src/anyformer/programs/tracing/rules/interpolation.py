@@ -9,7 +9,8 @@ from anyformer.programs.builder import Builder
 from anyformer.programs.constants import applied
 from anyformer.programs.forms import Form
 from anyformer.programs.numbers import Number
-from anyformer.programs.tracing.elementwise import apply_each, arithmetic
+from anyformer.programs.tracing.pairs.pair_forms import to_power
+from anyformer.programs.tracing.rules.elementwise import apply_each, arithmetic
 from anyformer.programs.tracing.runs import Run
 from anyformer.programs.tracing.traced import Traced
 
@@ -44,8 +45,6 @@ def polynomial(run: Run, p: Any, x: Any) -> Traced:
     coefficients = np.asarray(p, dtype=np.float64)[::-1]
 
     def value(builder: Builder, u: Form) -> Form:
-        from anyformer.programs.tracing.pairs import to_power
-
         total = Form.of(float(coefficients[0]))
         for power, coefficient in enumerate(coefficients.tolist()[1:], start=1):
             if coefficient:

@@ -24,11 +24,11 @@ class Fixed:
     number: Number
 
     def __add__(self, other: "Fixed") -> "Fixed":
-        slots, (a, b) = aligned(self, other)
+        slots, (a, b) = _aligned(self, other)
         return Fixed(slots, a + b)
 
     def __mul__(self, other: "Fixed") -> "Fixed":
-        slots, (a, b) = aligned(self, other)
+        slots, (a, b) = _aligned(self, other)
         return Fixed(slots, a * b)
 
     def times(self, factor: Number) -> "Fixed":
@@ -75,7 +75,7 @@ class Hidden:
         return self.slots, self.where.shape, self.where.tobytes()
 
 
-def aligned(*parts: Fixed) -> tuple[tuple[int, ...], list[Number]]:
+def _aligned(*parts: Fixed) -> tuple[tuple[int, ...], list[Number]]:
     """The union of the slots, and the numbers over all of them."""
     slots = tuple(sorted({slot for part in parts for slot in part.slots}))
     return slots, [
@@ -93,9 +93,4 @@ def renamed_axes(slots: tuple[int, ...], values: Any, names: Mapping[int, int]) 
     given = [names.get(slot, slot) for slot in slots]
     result = tuple(sorted(set(given)))
     # einsum takes the diagonal of a name that is there twice.
-    return result, np.einsum(values, [given_at(result, slot) for slot in given], list(range(len(result))))
-
-
-def given_at(slots: tuple[int, ...], slot: int) -> int:
-    """The place of a slot among slots."""
-    return slots.index(slot)
+    return result, np.einsum(values, [result.index(slot) for slot in given], list(range(len(result))))

@@ -8,14 +8,17 @@ import numpy as np
 from anyformer.errors import NotTraceable
 from anyformer.programs.forms import Form
 from anyformer.programs.tracing.axes import Kind, sized
-from anyformer.programs.tracing.conditions import chosen
-from anyformer.programs.tracing.movement import gathered, one_token
-from anyformer.programs.tracing.traced import Traced, aligned, boxed, each
+from anyformer.programs.tracing.broadcasting import aligned
+from anyformer.programs.tracing.rules.conditions import chosen
+from anyformer.programs.tracing.rules.movement import gathered, one_token, place_of
+from anyformer.programs.tracing.traced import Traced, boxed, each
 
 _BATCH = (
     "The batch axis can be indexed by `:` only: a function must treat every sequence by itself."
     " Write x[:, 0] for the first token, x[:, :, 0] for the first coordinate."
 )
+
+
 _SEVERAL = "One index array at a time can be traced; index twice instead: x[:, rows][..., columns]."
 
 
@@ -208,3 +211,11 @@ def _at_tokens(traced: Traced, index: Any, tokens: list[int], part: Traced) -> A
     old = traced.forms("an assignment").entries
     old = boxed(old[index]) if index else old
     return each(step, old, np.reshape(part.forms("an assignment").entries, old.shape))
+
+
+def taken(traced: Traced, indices: Any, axis: Any = None) -> Traced:
+    """np.take with constant indices."""
+    if axis is None:
+        raise NotTraceable("np.take without an axis would flatten the batch; name one: axis=-1.")
+    at = place_of(axis, len(traced.axes))
+    return item(traced, (*(slice(None),) * at, indices))

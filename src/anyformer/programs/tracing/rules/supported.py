@@ -10,8 +10,18 @@ from typing import Any, Final
 import numpy as np
 
 from anyformer.errors import NotTraceable
-from anyformer.programs.tracing import conditions, contractions, interpolation, movement, reductions
-from anyformer.programs.tracing.elementwise import ARITHMETIC, SINGLE
+from anyformer.programs.tracing.rules import (
+    conditions,
+    contractions,
+    indexing,
+    interpolation,
+    joining,
+    moments,
+    movement,
+    orders,
+    reductions,
+)
+from anyformer.programs.tracing.rules.elementwise import ARITHMETIC, SINGLE
 from anyformer.programs.tracing.runs import Run
 from anyformer.programs.tracing.traced import Traced
 
@@ -75,17 +85,18 @@ _MOVES: Final[dict[str, Rule]] = {
     "expand_dims": movement.expanded,
     "flip": movement.flipped,
     "roll": movement.rolled,
-    "take": movement.taken,
+    "take": indexing.taken,
     "tile": movement.tiled,
     "repeat": movement.repeated,
     "split": movement.split,
     "array_split": lambda a, sections, axis=0: movement.split(a, sections, axis, is_even=False),
 }
 
+
 FUNCTIONS: Final[dict[Any, Rule]] = {
     **{getattr(np, name): _of_array(rule) for name, rule in _MOVES.items() if hasattr(np, name)},
-    **{getattr(np, name): movement.concatenated for name in ("concatenate", "concat") if hasattr(np, name)},
-    np.stack: movement.stacked,
+    **{getattr(np, name): joining.concatenated for name in ("concatenate", "concat") if hasattr(np, name)},
+    np.stack: joining.stacked,
     np.reshape: _reshaped,
     np.copy: _copied,
     np.broadcast_to: lambda run, array, shape: movement.broadcast(run, array, shape),
@@ -93,21 +104,21 @@ FUNCTIONS: Final[dict[Any, Rule]] = {
     np.zeros_like: _filled(0.0),
     np.ones_like: _filled(1.0),
     np.full_like: _full_like,
-    np.diff: _of_array(movement.differences),
-    np.pad: _of_array(movement.padded),
+    np.diff: _of_array(joining.differences),
+    np.pad: _of_array(joining.padded),
     **dict.fromkeys((np.sum, np.nansum), _of_array(_sum)),
     **dict.fromkeys((np.mean, np.nanmean), _of_array(reductions.mean)),
-    **dict.fromkeys((np.var, np.nanvar), _of_array(reductions.variance)),
-    **dict.fromkeys((np.std, np.nanstd), _of_array(reductions.deviation)),
-    **dict.fromkeys((np.max, np.amax, np.nanmax), _of_array(reductions.greatest)),
-    **dict.fromkeys((np.min, np.amin, np.nanmin), _of_array(reductions.least)),
+    **dict.fromkeys((np.var, np.nanvar), _of_array(moments.variance)),
+    **dict.fromkeys((np.std, np.nanstd), _of_array(moments.deviation)),
+    **dict.fromkeys((np.max, np.amax, np.nanmax), _of_array(orders.greatest)),
+    **dict.fromkeys((np.min, np.amin, np.nanmin), _of_array(orders.least)),
     **dict.fromkeys((np.prod, np.nanprod), _of_array(reductions.product)),
     **dict.fromkeys((np.cumsum, np.nancumsum), _of_array(reductions.running_total)),
-    **dict.fromkeys((np.median, np.nanmedian), _of_array(reductions.median)),
-    np.ptp: _of_array(reductions.spread),
-    np.average: _of_array(reductions.average),
-    np.linalg.norm: _of_array(reductions.norm),
-    np.sort: _of_array(reductions.ordered),
+    **dict.fromkeys((np.median, np.nanmedian), _of_array(orders.median)),
+    np.ptp: _of_array(orders.spread),
+    np.average: _of_array(moments.average),
+    np.linalg.norm: _of_array(moments.norm),
+    np.sort: _of_array(orders.ordered),
     np.where: conditions.chosen,
     np.select: conditions.selected,
     np.clip: interpolation.clipped,
@@ -122,21 +133,25 @@ FUNCTIONS: Final[dict[Any, Rule]] = {
     np.size: _of_array(_size),
 }
 
+
 UFUNCS: Final = {**ARITHMETIC, **SINGLE, **conditions.COMPARISONS, **conditions.LOGIC, np.matmul: contractions.matmul}
+
 
 REDUCTIONS: Final[dict[np.ufunc, Rule]] = {
     np.add: _sum,
     np.multiply: reductions.product,
-    np.maximum: reductions.greatest,
-    np.minimum: reductions.least,
+    np.maximum: orders.greatest,
+    np.minimum: orders.least,
     np.logaddexp: reductions.log_sum,
 }
 
+
 ACCUMULATIONS: Final[dict[np.ufunc, Rule]] = {
     np.add: reductions.running_total,
-    np.maximum: reductions.running_maximum,
-    np.minimum: lambda a, axis=0: reductions.running_maximum(a, axis, np.minimum),
+    np.maximum: orders.running_maximum,
+    np.minimum: lambda a, axis=0: orders.running_maximum(a, axis, np.minimum),
 }
+
 
 # The results of these are views of their argument in NumPy; of `reshape` it depends on the memory.
 VIEWS: Final = frozenset(

@@ -13,9 +13,10 @@ from anyformer.programs.builder import Builder
 from anyformer.programs.forms import Form
 from anyformer.programs.numbers import Number
 from anyformer.programs.tracing.axes import sized
-from anyformer.programs.tracing.fixed import EVERYWHERE, Fixed, Hidden
-from anyformer.programs.tracing.multilinear import Multilinear, product_of, squared
-from anyformer.programs.tracing.pairs import Exponential, PairForm, moved
+from anyformer.programs.tracing.pairs.fixed import EVERYWHERE, Fixed, Hidden
+from anyformer.programs.tracing.pairs.multilinear import Multilinear
+from anyformer.programs.tracing.pairs.pair_forms import Exponential, PairForm, moved
+from anyformer.programs.tracing.pairs.products import product_of, squared
 from anyformer.programs.tracing.traced import Traced, settled
 
 MOST_UNROLLED = 16

@@ -9,25 +9,18 @@ from anyformer.programs.builder import Builder
 from anyformer.programs.constants import applied
 from anyformer.programs.forms import Form
 from anyformer.programs.numbers import Number
-from anyformer.programs.tracing import pairs
 from anyformer.programs.tracing.axes import Axis, Kind
-from anyformer.programs.tracing.multilinear import Multilinear
-from anyformer.programs.tracing.pairs import PairForm, to_power
+from anyformer.programs.tracing.broadcasting import aligned
+from anyformer.programs.tracing.pairs import pair_forms, sums
+from anyformer.programs.tracing.pairs.multilinear import Multilinear
+from anyformer.programs.tracing.pairs.pair_forms import PairForm, to_power
+from anyformer.programs.tracing.rules.unrolling import unrolled
 from anyformer.programs.tracing.runs import Run
-from anyformer.programs.tracing.traced import (
-    Entries,
-    Entry,
-    Traced,
-    aligned,
-    as_pair,
-    as_single,
-    each,
-    over_pairs,
-    settled,
-)
-from anyformer.programs.tracing.unrolling import unrolled
+from anyformer.programs.tracing.traced import Entries, Entry, Traced, as_pair, as_single, each, over_pairs, settled
 
 Rule = Callable[..., Form]
+
+
 PairRule = Callable[..., PairForm]
 
 
@@ -93,7 +86,7 @@ def _of_one_token(builder: Builder, rank: int, rule: Rule, *entries: Entry) -> E
     if rank <= 1:
         return rule(builder, *(as_single(builder, entry) for entry in entries))
     slot = next(iter(set().union(*(as_pair(entry, 0).slots for entry in entries))), 0)
-    forms = [pairs.form_of(builder, as_pair(entry, slot), slot) for entry in entries]
+    forms = [sums.form_of(builder, as_pair(entry, slot), slot) for entry in entries]
     return PairForm(Multilinear.of(rule(builder, *forms), slot))
 
 
@@ -167,14 +160,14 @@ def _pair_power(builder: Builder, a: PairForm, b: PairForm) -> PairForm:
     exponent = None if b.weighted else b.plain.constant
     if exponent is None or exponent.most_doubt:
         raise over_pairs("a power whose exponent is no constant")
-    return pairs.powered(builder, a, float(exponent.value))
+    return pair_forms.powered(builder, a, float(exponent.value))
 
 
 def _pair_divide(builder: Builder, a: PairForm, b: PairForm) -> PairForm:
     number = None if b.weighted else b.plain.constant
     if number is not None:
         return a.times(applied("reciprocal", number, None))
-    return pairs.product(builder, a, pairs.powered(builder, b, -1.0))
+    return pair_forms.product(builder, a, pair_forms.powered(builder, b, -1.0))
 
 
 ARITHMETIC: Final[dict[np.ufunc, tuple[Rule, PairRule]]] = {
@@ -183,15 +176,16 @@ ARITHMETIC: Final[dict[np.ufunc, tuple[Rule, PairRule]]] = {
     np.negative: (lambda builder, a: -a, lambda builder, a: a.times(Number(-1.0))),
     np.positive: (lambda builder, a: a, lambda builder, a: a),
     np.conjugate: (lambda builder, a: a, lambda builder, a: a),
-    np.multiply: (lambda builder, a, b: builder.product(a, b), pairs.product),
+    np.multiply: (lambda builder, a, b: builder.product(a, b), pair_forms.product),
     np.divide: (lambda builder, a, b: builder.divide(a, b), _pair_divide),
-    np.square: (_square, lambda builder, a: pairs.product(builder, a, a)),
+    np.square: (_square, lambda builder, a: pair_forms.product(builder, a, a)),
     np.power: (power, _pair_power),
     np.float_power: (power, _pair_power),
-    np.reciprocal: (_smooth("reciprocal"), lambda builder, a: pairs.powered(builder, a, -1.0)),
-    np.exp: (_smooth("exp"), lambda builder, a: pairs.exponential(a)),
-    np.exp2: (_exp2, lambda builder, a: pairs.exponential(a.times(_log_of_2()))),
+    np.reciprocal: (_smooth("reciprocal"), lambda builder, a: pair_forms.powered(builder, a, -1.0)),
+    np.exp: (_smooth("exp"), lambda builder, a: pair_forms.exponential(a)),
+    np.exp2: (_exp2, lambda builder, a: pair_forms.exponential(a.times(_log_of_2()))),
 }
+
 
 SINGLE: Final[dict[np.ufunc, Rule]] = {
     **{getattr(np, name): _smooth(name) for name in ("expm1", "log", "log1p", "sqrt", "tanh", "sinh", "cosh")},
@@ -211,6 +205,7 @@ SINGLE: Final[dict[np.ufunc, Rule]] = {
     np.logaddexp2: _logaddexp2,
     np.hypot: _hypot,
 }
+
 
 # Ufuncs of scipy.special, by name.
 SPECIAL: Final[dict[str, Rule]] = {

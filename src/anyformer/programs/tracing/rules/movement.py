@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 
 from anyformer.errors import NotTraceable
-from anyformer.programs.builder import Builder
 from anyformer.programs.forms import Form
-from anyformer.programs.numbers import Number
-from anyformer.programs.tracing import pairs
 from anyformer.programs.tracing.axes import Axis, Kind, broadcast_axes, matched_groups, sized
+from anyformer.programs.tracing.broadcasting import aligned, constants
+from anyformer.programs.tracing.pairs import pair_forms
+from anyformer.programs.tracing.rules.unrolling import unrolled
 from anyformer.programs.tracing.runs import Run
-from anyformer.programs.tracing.traced import Traced, aligned, as_tokens, boxed, constants, each
-from anyformer.programs.tracing.unrolling import unrolled
+from anyformer.programs.tracing.traced import Traced, boxed, each
 
-_LONGER = "a sequence that is longer than the input's, of {size} tokens,"
+LONGER = "a sequence that is longer than the input's, of {size} tokens,"
 
 
-def _place(axis: int, ndim: int) -> int:
+def place_of(axis: int, ndim: int) -> int:
+    """The axis, counted from the front. Raises if there is none."""
     if not -ndim <= axis < ndim:
         raise np.exceptions.AxisError(axis, ndim)
     return axis % ndim
@@ -28,7 +28,7 @@ def _place(axis: int, ndim: int) -> int:
 def transposed(traced: Traced, axes: Sequence[int] | None = None) -> Traced:
     """The axes in another order."""
     ndim = len(traced.axes)
-    order = list(range(ndim))[::-1] if axes is None else [_place(at, ndim) for at in axes]
+    order = list(range(ndim))[::-1] if axes is None else [place_of(at, ndim) for at in axes]
     if sorted(order) != list(range(ndim)):
         raise ValueError("axes don't match array")
     places = [traced.place(at) for at in order if traced.axes[at].kind is Kind.SIZED]
@@ -36,14 +36,14 @@ def transposed(traced: Traced, axes: Sequence[int] | None = None) -> Traced:
     slots = [traced.slot(at) for at in order if traced.axes[at].kind is Kind.TOKENS]
     if slots != sorted(slots):
         names = {old: new for new, old in enumerate(slots)}
-        entries = each(lambda entry: pairs.moved(traced.builder, entry, names), entries)
+        entries = each(lambda entry: pair_forms.moved(traced.builder, entry, names), entries)
     return traced.with_entries([traced.axes[at] for at in order], entries)
 
 
 def swapped(traced: Traced, axis1: int, axis2: int) -> Traced:
     """np.swapaxes."""
     order = list(range(len(traced.axes)))
-    a, b = _place(axis1, len(order)), _place(axis2, len(order))
+    a, b = place_of(axis1, len(order)), place_of(axis2, len(order))
     order[a], order[b] = order[b], order[a]
     return transposed(traced, order)
 
@@ -61,7 +61,7 @@ def expanded(traced: Traced, axis: Any) -> Traced:
     """np.expand_dims."""
     given = np.atleast_1d(axis).tolist()
     ndim = len(traced.axes) + len(given)
-    for at in sorted(_place(one, ndim) for one in given):
+    for at in sorted(place_of(one, ndim) for one in given):
         entries = np.expand_dims(traced.entries, traced.place(at))
         traced = traced.with_entries((*traced.axes[:at], sized(1), *traced.axes[at:]), entries)
     return traced
@@ -71,7 +71,7 @@ def squeezed(traced: Traced, axis: Any = None) -> Traced:
     """np.squeeze."""
     ndim = len(traced.axes)
     ones = [at for at, one in enumerate(traced.axes) if one.size == 1]
-    given = ones if axis is None else [_place(at, ndim) for at in np.atleast_1d(axis).tolist()]
+    given = ones if axis is None else [place_of(at, ndim) for at in np.atleast_1d(axis).tolist()]
     if not set(given) <= set(ones):
         raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
     entries = np.squeeze(traced.entries, axis=tuple(traced.place(at) for at in given))
@@ -118,11 +118,12 @@ def broadcast(run: Run, traced: Traced, shape: Any) -> Traced:
     batch = len(axes) - len(traced.axes)
     if any(axis.kind is Kind.SIZED and axis.size == run.batch for axis in axes[:batch]):
         axes = tuple(Axis(Kind.BATCH, one.size) if one.size == run.batch else one for one in axes)
-    _, (entries, _) = aligned(run, (traced, Traced(run, axes, _zeros(axes))))
+    _, (entries, _) = aligned(run, (traced, Traced(run, axes, zeros(axes))))
     return Traced(run, axes, np.broadcast_to(entries, [one.size for one in axes if one.kind is Kind.SIZED]))
 
 
-def _zeros(axes: Sequence[Axis]) -> Any:
+def zeros(axes: Sequence[Axis]) -> Any:
+    """Entries that are 0."""
     entries = np.empty([axis.size for axis in axes if axis.kind is Kind.SIZED], dtype=object)
     entries[...] = Form()
     return entries
@@ -144,7 +145,7 @@ def gathered(traced: Traced, axis: int, source: Sequence[int]) -> Traced:
     if size == 1:
         return expanded(one_token(traced, axis, source[0]), axis)
     if size > tokens:
-        return _window(unrolled(traced, axis, _LONGER.format(size=size)), axis, list(source))
+        return window(unrolled(traced, axis, LONGER.format(size=size)), axis, list(source))
     places = np.full(tokens, source[-1])
     places[:size] = source
     axes = (*traced.axes[:axis], Axis(Kind.TOKENS, size), *traced.axes[axis + 1 :])
@@ -166,8 +167,8 @@ def one_token(traced: Traced, axis: int, token: int) -> Traced:
 def flipped(traced: Traced, axis: Any = None) -> Traced:
     """np.flip."""
     given = range(len(traced.axes)) if axis is None else np.atleast_1d(axis).tolist()
-    for at in (_place(one, len(traced.axes)) for one in given):
-        _refuse_batch(traced, at, "np.flip")
+    for at in (place_of(one, len(traced.axes)) for one in given):
+        refuse_batch(traced, at, "np.flip")
         if traced.axes[at].kind is Kind.TOKENS:
             traced = gathered(traced, at, range(traced.axes[at].size)[::-1])
         else:
@@ -180,8 +181,8 @@ def rolled(traced: Traced, shift: Any, axis: Any = None) -> Traced:
     if axis is None:
         raise NotTraceable("np.roll without an axis would flatten the batch; name one: axis=1 for the tokens.")
     for by, one in np.broadcast(shift, axis):
-        at = _place(int(one), len(traced.axes))
-        _refuse_batch(traced, at, "np.roll")
+        at = place_of(int(one), len(traced.axes))
+        refuse_batch(traced, at, "np.roll")
         if traced.axes[at].kind is Kind.TOKENS:
             traced = gathered(traced, at, np.roll(np.arange(traced.axes[at].size), by).tolist())
         else:
@@ -189,135 +190,36 @@ def rolled(traced: Traced, shift: Any, axis: Any = None) -> Traced:
     return traced
 
 
-def _refuse_batch(traced: Traced, axis: int, name: str) -> None:
+def refuse_batch(traced: Traced, axis: int, name: str) -> None:
+    """Raise for the batch axis."""
     if traced.axes[axis].kind is Kind.BATCH:
         raise NotTraceable(f"{name} along the batch axis cannot be traced: sequences must be treated one by one.")
 
 
-def concatenated(run: Run, arrays: Sequence[Any], axis: int = 0) -> Traced:
-    """np.concatenate along coordinates, or along tokens up to the length of a sequence."""
-    if axis is None:
-        raise NotTraceable("np.concatenate without an axis would flatten the batch; name one: axis=-1.")
-    like = next(array for array in arrays if isinstance(array, Traced))
-    at = _place(axis, len(like.axes))
-    parts = [_like_others(run, array, like, at) for array in arrays]
-    _refuse_batch(like, at, "np.concatenate")
-    parts = [part for part in parts if part.axes[at].size] or parts
-    if any(part.axes[at].kind is Kind.TOKENS for part in parts):
-        return _joined_tokens(run, [_tokens_at(part, at) for part in parts], at)
-    place = like.place(at)
-    entries = np.concatenate([part.entries for part in parts], axis=place)
-    axes = (*parts[0].axes[:at], sized(entries.shape[place]), *parts[0].axes[at + 1 :])
-    return Traced(run, axes, entries)
-
-
-def _tokens_at(part: Traced, axis: int) -> Traced:
-    return part if part.axes[axis].kind is Kind.TOKENS else as_tokens(part, axis)
-
-
-def _like_others(run: Run, array: Any, like: Traced, axis: int) -> Traced:
-    """A part with the axes of the others, except for the one along which they are joined."""
-    shape = array.shape if isinstance(array, Traced) else np.shape(array)
-    if len(shape) != len(like.axes) or any(
-        size != own.size for at, (size, own) in enumerate(zip(shape, like.axes, strict=True)) if at != axis
-    ):
-        raise ValueError("all the input array dimensions except for the concatenation axis must match exactly")
-    others = [one if at != axis else sized(shape[at]) for at, one in enumerate(like.axes)]
-    if isinstance(array, Traced):
-        others[axis] = array.axes[axis]
-        if array.axes == tuple(others) and array.rank == like.rank:
-            return array
-        _, (entries, _) = aligned(run, (array, Traced(run, tuple(others), _zeros(others))))
-    else:
-        entries = constants(run, array, tuple(others))
-    sizes = [one.size for one in others if one.kind is Kind.SIZED]
-    return Traced(run, tuple(others), np.broadcast_to(entries, sizes))
-
-
-def _joined_tokens(run: Run, parts: Sequence[Traced], axis: int) -> Traced:
-    """The first part for the first tokens, and so on: each is moved to its places, and gated there."""
-    size = sum(part.axes[axis].size for part in parts)
-    if size > run.tokens:
-        copies = [unrolled(part, axis, _LONGER.format(size=size)) for part in parts]
-        return concatenated(run, copies, axis)
-    start, entries = 0, _zeros([one for one in parts[0].axes if one.kind is Kind.SIZED])
-    for part in parts:
-        length = part.axes[axis].size
-        here = (np.arange(run.tokens) >= start) & (np.arange(run.tokens) < start + length)
-        entries = each(
-            lambda total, form, start=start, here=here: total + placed(run.builder, form, here, start),
-            entries,
-            part.forms("np.concatenate along tokens").entries,
-        )
-        start += length
-    axes = (*parts[0].axes[:axis], Axis(Kind.TOKENS, size), *parts[0].axes[axis + 1 :])
-    return Traced(run, axes, entries)
-
-
-def placed(builder: Builder, form: Form, here: Any, start: int) -> Form:
-    """The form's tokens 0, 1, … at the places from `start` on, and 0 elsewhere."""
-    if start and not form.is_uniform:
-        form = builder.shift(form, np.clip(np.arange(builder.tokens) - start, 0, builder.tokens - 1))
-    return builder.gate(Number(np.where(here, 1.0, 0.0)), form)
-
-
-def stacked(run: Run, arrays: Sequence[Any], axis: int = 0) -> Traced:
-    """np.stack along a new axis."""
-    ndim = next(len(array.axes) for array in arrays if isinstance(array, Traced)) + 1
-    at = _place(axis, ndim)
-    parts = [expanded(one, at) if isinstance(one, Traced) else np.expand_dims(one, at) for one in arrays]
-    return concatenated(run, parts, at)
-
-
-def _slab(traced: Traced, part: Any, axis: int) -> Any:
-    """A number as an array like the others, of size 1 along the axis."""
-    if isinstance(part, Traced) or np.ndim(part):
-        return part
-    return np.full([1 if at == axis else size for at, size in enumerate(traced.shape)], part)
-
-
 def split(traced: Traced, indices_or_sections: Any, axis: int = 0, is_even: bool = True) -> list[Traced]:
     """np.split and np.array_split."""
-    at = _place(axis, len(traced.axes))
-    _refuse_batch(traced, at, "np.split")
+    at = place_of(axis, len(traced.axes))
+    refuse_batch(traced, at, "np.split")
     splitter = np.split if is_even else np.array_split
     pieces = splitter(np.arange(traced.axes[at].size), indices_or_sections)
-    return [_window(traced, at, piece.tolist()) for piece in pieces]
+    return [window(traced, at, piece.tolist()) for piece in pieces]
 
 
-def _window(traced: Traced, axis: int, places: list[int]) -> Traced:
+def window(traced: Traced, axis: int, places: list[int]) -> Traced:
+    """The entries at some places of an axis."""
     if traced.axes[axis].kind is Kind.TOKENS:
         return gathered(traced, axis, places)
     entries = traced.entries.take(places, axis=traced.place(axis))
     return traced.with_entries((*traced.axes[:axis], sized(len(places)), *traced.axes[axis + 1 :]), entries)
 
 
-def padded(traced: Traced, pad_width: Any, mode: str = "constant", constant_values: Any = 0.0) -> Traced:
-    """np.pad, in the modes that copy entries or add a constant."""
-    widths = np.broadcast_to(np.asarray(pad_width), (len(traced.axes), 2)).tolist()
-    if mode not in ("constant", "edge", "reflect", "symmetric", "wrap") or np.ndim(constant_values):
-        raise NotTraceable(f"np.pad is traced with one constant, or with entries of the array; got mode={mode!r}.")
-    for at, (before, after) in enumerate(widths):
-        if not before and not after:
-            continue
-        _refuse_batch(traced, at, "np.pad")
-        if mode == "constant":
-            slab = _slab(traced, constant_values, at)
-            slabs = [np.repeat(slab, count, axis=at) for count in (before, after)]
-            traced = concatenated(traced.run, [slabs[0], traced, slabs[1]], at)
-        else:
-            places: Any = np.pad(np.arange(traced.axes[at].size), (before, after), mode=mode)  # type: ignore[call-overload]
-            traced = _window(traced, at, places.tolist())
-    return traced
-
-
 def repeated(traced: Traced, repeats: Any, axis: Any = None) -> Traced:
     """np.repeat along coordinates."""
     if axis is None:
         raise NotTraceable("np.repeat without an axis would flatten the batch; name one: axis=-1.")
-    at = _place(axis, len(traced.axes))
-    _refuse_batch(traced, at, "np.repeat")
-    return _window(traced, at, np.repeat(np.arange(traced.axes[at].size), repeats).tolist())
+    at = place_of(axis, len(traced.axes))
+    refuse_batch(traced, at, "np.repeat")
+    return window(traced, at, np.repeat(np.arange(traced.axes[at].size), repeats).tolist())
 
 
 def tiled(traced: Traced, reps: Any) -> Traced:
@@ -328,34 +230,6 @@ def tiled(traced: Traced, reps: Any) -> Traced:
     given = [1] * (len(traced.axes) - len(given)) + given
     for at, times in enumerate(given):
         if times != 1:
-            _refuse_batch(traced, at, "np.tile")
-            traced = _window(traced, at, list(range(traced.axes[at].size)) * times)
-    return traced
-
-
-def taken(traced: Traced, indices: Any, axis: Any = None) -> Traced:
-    """np.take with constant indices."""
-    if axis is None:
-        raise NotTraceable("np.take without an axis would flatten the batch; name one: axis=-1.")
-    from anyformer.programs.tracing.indexing import item
-
-    at = _place(axis, len(traced.axes))
-    return item(traced, (*(slice(None),) * at, indices))
-
-
-def differences(traced: Traced, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Traced:
-    """np.diff: later minus earlier."""
-    from anyformer.programs.tracing.elementwise import arithmetic
-
-    at = _place(axis, len(traced.axes))
-    _refuse_batch(traced, at, "np.diff")
-    if n < 1:
-        raise NotTraceable("np.diff is traced with n of at least 1; with n=0 it returns its argument.")
-    if prepend is not None or append is not None:
-        given = [one for one in (prepend, traced, append) if one is not None]
-        traced = concatenated(traced.run, [_slab(traced, one, at) for one in given], at)
-    for _ in range(n):
-        size = traced.axes[at].size
-        late, early = _window(traced, at, list(range(1, size))), _window(traced, at, list(range(size - 1)))
-        traced = arithmetic(traced.run, np.subtract, late, early)
+            refuse_batch(traced, at, "np.tile")
+            traced = window(traced, at, list(range(traced.axes[at].size)) * times)
     return traced

@@ -6,8 +6,8 @@ from anyformer.errors import NotTraceable
 from anyformer.programs.builder import Builder
 from anyformer.programs.forms import Form
 from anyformer.programs.numbers import Number
-from anyformer.programs.tracing.fixed import EVERYWHERE
-from anyformer.programs.tracing.multilinear import PEAK, Multilinear, Term
+from anyformer.programs.tracing.pairs.fixed import EVERYWHERE
+from anyformer.programs.tracing.pairs.multilinear import PEAK, Multilinear, Term
 
 # The weight of a score that is lower than others by this much, e^(−10⁶), is 0 in float64; so it is a mask.
 MASKED = -1e6
