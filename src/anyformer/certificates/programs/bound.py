@@ -65,7 +65,7 @@ def _walked(program: Program, network: Network, hints: Sequence[Hint]) -> Progra
         else:
             walk.feed_forward(layer, claims)
     check_no_overflow(network, walk.stream.reach)
-    return ProgramBound(walk.read_out(network), walk.stream.errors.of, walk.own, walk.stream.readings)
+    return ProgramBound(float(walk.read_out(network)), walk.stream.errors.of, walk.own, walk.stream.readings)
 
 
 class _Walk:
