@@ -24,7 +24,7 @@ from anyformer.construction.plans.compiled_plan import CompiledPlan
 from anyformer.construction.plans.interpolation_plan import InterpolationPlan
 from anyformer.construction.plans.plan import Construction, Method, Plan
 from anyformer.construction.plans.table_plan import TablePlan
-from anyformer.construction.request import LEAST_HIDDEN, MAX_LAYERS, Pattern, Request
+from anyformer.construction.request import MAX_LAYERS, Pattern, Request
 from anyformer.errors import CertificateError, PlanError, ToleranceMissed
 from anyformer.exports.folder import load_folder, save_folder
 from anyformer.networks.digest import digest
@@ -90,7 +90,8 @@ def plan(
     method: Method | str = AUTO,
     pattern: Pattern | str | None = None,
     probability_map: ProbabilityMap = SOFTMAX,
-    hidden_size: int = LEAST_HIDDEN,
+    heads: int | None = None,
+    hidden_size: int | None = None,
     tightness: float = TIGHTNESS,
     max_layers: int = MAX_LAYERS,
     effort: Effort = ORDINARY,
@@ -113,6 +114,7 @@ def plan(
         method=method,
         pattern=pattern,
         probability_map=probability_map,
+        heads=heads,
         hidden_size=hidden_size,
         tightness=tightness,
         max_layers=max_layers,
@@ -131,7 +133,8 @@ def construct(
     method: Method | str = AUTO,
     pattern: Pattern | str | None = None,
     probability_map: ProbabilityMap = SOFTMAX,
-    hidden_size: int = LEAST_HIDDEN,
+    heads: int | None = None,
+    hidden_size: int | None = None,
     tightness: float = TIGHTNESS,
     max_layers: int = MAX_LAYERS,
     effort: Effort = ORDINARY,
@@ -150,7 +153,9 @@ def construct(
         pattern: which tokens may attend to which, as a value of `anyformer.patterns` or by name; the network is then
             sparse and has positions.
         probability_map: how scores become weights: softmax, sparsemax or entmax.
-        hidden_size: hidden units a layer, at least 4; more of them make shallower networks.
+        heads: the most heads of a layer; a compiled network is cut into layers within it, a table has two.
+        hidden_size: the most hidden units of a layer. A compiled network is cut into layers within it; a table needs at
+            least 4, which it takes if nothing is given, and more of them make it shallower.
         tightness: refine the proof until its bound is within this factor of a lower bound, or the work is used up.
         max_layers: refuse to build above this many layers.
         effort: what the proof may cost; requests that need more are refused before anything is built.
@@ -174,6 +179,7 @@ def construct(
         method=method,
         pattern=pattern,
         probability_map=probability_map,
+        heads=heads,
         hidden_size=hidden_size,
         tightness=tightness,
         max_layers=max_layers,

@@ -40,10 +40,11 @@ class Builder:
 
     def program(self, low: Array, high: Array, outputs: list[Form]) -> Program:
         """The finished program on a box."""
-        return Program(self.tokens, self.width, low, high, tuple(self.nodes), tuple(outputs))
+        return Program(self.tokens, self.width, low, high, tuple(self.nodes), tuple(map(rewriting.settled, outputs)))
 
     def node(self, step: Step, *args: Form, is_uniform: bool | None = None) -> Form:
         """The step on these forms, as a form."""
+        args = tuple(rewriting.settled(form) for form in args)
         key = (step, tuple(form.key() for form in args))
         if key not in self._known:
             uniform = all(form.is_uniform for form in args) if is_uniform is None else is_uniform

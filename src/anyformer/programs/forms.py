@@ -67,7 +67,17 @@ class Form:
         terms = dict(self.terms)
         for node, number in other.terms.items():
             terms[node] = terms[node] + number if node in terms else number
-        return Form(terms, self.constant + other.constant)
+        constant = self.constant + other.constant
+        if self._has_core_of(other):
+            return Form(terms, constant, self.core, self.factor + other.factor)
+        return Form(terms, constant)
+
+    def _has_core_of(self, other: "Form") -> bool:
+        """Whether both are multiples of one core whose coefficients are exact: then c·core + d·core = (c + d)·core."""
+        if self.terms.keys() != other.terms.keys() or (self._core is None and other._core is None):
+            return False
+        core = self.core
+        return core.key() == other.core.key() and not any(number.most_doubt for number in core.terms.values())
 
     def __sub__(self, other: "Form") -> "Form":
         return self + -other

@@ -8,7 +8,7 @@ import numpy as np
 from anyformer.programs.constants import applied
 from anyformer.programs.forms import Form, Node
 from anyformer.programs.numbers import ONE, UNIT, UP, ZERO, Number, enclosed
-from anyformer.programs.steps import Apply, Mean, Norm, Product, Step
+from anyformer.programs.steps import Apply, Mean, Minimum, Norm, Product, Step
 
 SQUARE, EXP, RECIPROCAL = Apply("square"), Apply("exp"), Apply("reciprocal")
 
@@ -78,6 +78,19 @@ def proportional(a: Form, b: Form) -> tuple[Number, Form] | None:
 def _left_over(number: Number) -> Number:
     bound = (np.abs(number.value) + np.asarray(number.doubt)) * UP
     return Number(np.zeros_like(bound), bound) if bound.ndim else Number(0.0, float(bound))
+
+
+def settled(form: Form) -> Form:
+    """The form with c·min(a, b) + c·max(a, b) written as c·(a + b): what cancels need not be computed first."""
+    for node, number in form.terms.items():
+        if not isinstance(node.step, Minimum):
+            continue
+        a, b, top = node.args
+        (largest,) = top.terms
+        if largest in form.terms and form.terms[largest].key() == number.key() and not number.most_doubt:
+            rest = {one: other for one, other in form.terms.items() if one not in (node, largest)}
+            return settled(Form(rest, form.constant) + (a + b).times(number))
+    return form
 
 
 def norm(builder: Steps, form: Form) -> Form | None:

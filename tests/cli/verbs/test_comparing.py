@@ -87,7 +87,7 @@ def test_own_functions(call, own):
         (("--epsilon", -1), "the tolerance (epsilon) must be positive and finite; got -1.0"),
         (("--epsilon", 0.3, "--p", 0.5), "p must be at least 1"),
         (("--epsilon", 0.3, "--method", "magic"), "the method must be one of auto, compile, interpolation, averaging"),
-        (("--epsilon", 0.3, "--hidden-size", 3), "hidden_size must be at least 4; got 3"),
+        (("--epsilon", 0.3, "--hidden-size", 0), "hidden_size must be at least 1; got 0"),
         (("--epsilon", 0.3, "--max-layers", 0), "max_layers must be at least 1; got 0"),
         (("--epsilon", 0.3, "--tightness", 0.5), "the tightness must be above 1 and finite; got 0.5"),
     ],

@@ -353,3 +353,11 @@ def test_a_request_names_its_target(own):
     assert made == af.targets.softmax(tokens=3, sharpness=5.0)
     positional = target_of(Options(target="softmax", epsilon=0.1, positions=True))
     assert positional == replace(af.targets.softmax(tokens=2), symmetry=Symmetry.NONE)
+
+
+def test_limits_of_heads_and_hidden_units(call):
+    limits = ("--heads", 2, "--hidden-size", 4)
+    data = call("plan", "softmax", "--tokens", 3, "--epsilon", 0.02, "--method", "compile", *limits, "--json").data
+    heads, head_size, hidden_size = data["block_shape"]
+    assert (heads <= 2, head_size, hidden_size) == (True, 1, 4)
+    assert data["layers"] > 4

@@ -275,6 +275,9 @@ def _alike(rows: Array) -> Iterator[tuple[Array, Integers]]:
     """The different rows, each with the numbers of the units that have it."""
     if not len(rows):
         return
+    if (rows == rows[0]).all():
+        yield rows[0], np.arange(len(rows))
+        return
     different, which = np.unique(rows, axis=0, return_inverse=True)
     for k, row in enumerate(different):
         yield row, np.flatnonzero(which.ravel() == k)

@@ -7,14 +7,15 @@ from typing import ClassVar
 import numpy as np
 
 from anyformer.certificates.interpolation.bound import (
-    MOST_CORNERS,
     InterpolationBound,
+    box_limit,
     cell_count,
     interpolation_bound,
 )
 from anyformer.certificates.interpolation.error_bound import interpolation_evidence, knowledge_of
 from anyformer.certificates.interpolation.knowledge import Knowledge
 from anyformer.construction.compiling.budget import Budget
+from anyformer.construction.compiling.narrowing import Limits, narrowed
 from anyformer.construction.compiling.schedule import needed
 from anyformer.construction.compiling.writer import Writer
 from anyformer.construction.plans.interpolation_plan import InterpolationPlan
@@ -33,8 +34,8 @@ SPARE = 2.0**-5
 SAMPLE = 48
 # As tight as the goal, and no tighter.
 LOOSE = 2.0**64
-# Tables this small are worth comparing with a compiled network.
-FEW_NODES = 16
+# Tables this small are worth comparing with a compiled network, and planned in no time.
+FEW_NODES, FEW_AXES = 16, 3
 # And only if so few boxes prove them.
 FEW_BOXES = 256
 # Points at which the error of such a table is seen, and how far below the tolerance it must be there.
@@ -71,7 +72,9 @@ class Interpolation(Method):
         program = program_of(trials.tables[cells])
         ranges = Ranges(program)
         budget = Budget(program, ranges, needed(program, ranges.roots), trials.goal)
-        written = Writer(program, ranges, budget).write()
+        written = narrowed(Writer(program, ranges, budget).write(), program, Limits(request.heads, request.hidden_size))
+        if (layers := written.network.layer_count) > request.max_layers:
+            raise Refusal(self.name, Shortage(Resource.LAYERS, layers, request.max_layers)).error()
         stages = tuple(PlannedStage(stage.name, stage.role, stage.kind, len(stage)) for stage in written.network.stages)
         return InterpolationPlan(
             request=request,
@@ -135,7 +138,7 @@ class _Trials:
         """The bound on a sample of the cells, with the sample's share of all boxes."""
         table = self.tables.setdefault(cells, interpolant(self.request.target, cells))
         target = self.request.target
-        most = min(self.request.effort.cells, MOST_CORNERS >> (target.tokens * target.width))
+        most = min(self.request.effort.cells, box_limit(target.tokens * target.width))
         share = max(int(most / self.scale(cells)), SAMPLE)
         start = None
         if self.scale(cells) > 1:
@@ -159,6 +162,8 @@ def _goal(request: Request) -> float:
 
 def _few_cells(request: Request) -> int:
     """The most cells an axis of a small table can have."""
+    if request.target.tokens * request.target.width > FEW_AXES:
+        return 0
     cells = 0
     while node_count(request.target, cells + 1) <= FEW_NODES:
         cells += 1

@@ -73,7 +73,7 @@ def trace_program(network: Network, certificate: Certificate, target: Target, x:
     steps = [
         StepTrace(
             name=name_of(node),
-            formula=formula(node),
+            formula=formula(node, places),
             layer=places[node.number].layer,
             head=places[node.number].head,
             channel=places[node.number].channel,
