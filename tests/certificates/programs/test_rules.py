@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from anyformer.arrays import Array
+from anyformer.certificates.programs import units as checked_units
 from anyformer.certificates.programs.bound import bound_of_program
 from anyformer.certificates.programs.hints import Hint
 from anyformer.certificates.programs.layers import Attention, joined_layers
@@ -405,21 +406,53 @@ def test_a_network_of_other_sizes_is_refused() -> None:
         bound_of_program(larger, _absolute().network, ())
 
 
+def _beyond_its_range() -> Example:
+    """max(‖(a, b)‖, 0), with a unit that sleeps on the exact norms, up to √8, and wakes on those that are computed."""
+    norm = _norm()
+    builder = Builder(TOKENS, WIDTH)
+    form = builder.relu(builder.node(Norm(), builder.input(0), builder.input(1)))
+    both = builder.program(np.full(WIDTH, LOW), np.full(WIDTH, HIGH), [form, form])
+    c = -norm.hints[0].slopes[0]
+    late = units(({2: 1.0, 0: -c, 1: -c}, -(8**0.5) - 1e-9, {3: 100.0}))
+    made = network({2: 1.0, 0: -c, 1: -c, 3: 1.0}, *norm.network.stages, late)
+    return Example(both, made, (*norm.hints, Hint(3, 1, 3, slopes=(1.0,))))
+
+
+def test_computed_arguments_lie_beyond_the_range() -> None:
+    assert _error(_beyond_its_range()) > 40
+    _is_noticed(_beyond_its_range())
+
+
+def test_the_test_sees_a_missing_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checked_units, "_room", lambda error, r: (0.0, 0.0))
+    with pytest.raises(AssertionError):
+        _is_noticed(_beyond_its_range())
+
+
 # Layers
+
+
+def stacked(*stages: Stage) -> Stage:
+    """Layers of one kind and size as one stage."""
+    first = stages[0]
+    return replace(first, **{name: np.concatenate([getattr(one, name) for one in stages]) for name in first.AXES})
 
 
 def test_cut_layers_are_joined_and_others_are_not() -> None:
     first, second = units(({0: 1.0}, 0.0, {2: 1.0})), units(({1: 1.0}, 0.0, {2: 1.0}))
     reading = units(({2: 1.0}, 0.0, {3: 1.0}))
-    assert len(joined_layers(network({}, first, second))) == 1
-    assert len(joined_layers(network({}, first, reading))) == 2
+    assert len(joined_layers(network({}, stacked(first, second)))) == 1
+    assert len(joined_layers(network({}, first, second))) == 2
+    assert len(joined_layers(network({}, stacked(first, reading)))) == 2
+    # The third reads what the first wrote, not the second.
+    assert len(joined_layers(network({}, stacked(first, units(({1: 1.0}, 0.0, {3: 1.0})), reading)))) == 2
     shifted = units(({0: 1.0}, 0.0, {2: 1.0}), shift={2: 0.1})
-    assert len(joined_layers(network({}, shifted, shifted))) == 2
+    assert len(joined_layers(network({}, stacked(shifted, shifted)))) == 2
     mean, other = head({0: 1.0}, 2), head({2: 1.0}, 3)
-    (joined,) = joined_layers(network({}, mean, head({1: 1.0}, 3)))
+    (joined,) = joined_layers(network({}, stacked(mean, head({1: 1.0}, 3))))
     assert isinstance(joined, Attention)
     assert len(joined.heads) == 2
-    assert len(joined_layers(network({}, mean, other))) == 2
+    assert len(joined_layers(network({}, stacked(mean, other)))) == 2
 
 
 def test_a_cut_layer_has_the_same_bound() -> None:
@@ -430,5 +463,5 @@ def test_a_cut_layer_has_the_same_bound() -> None:
         FeedForwardStage("part", stage.W_1[:, [k]], stage.b_1[:, [k]], stage.W_2[:, :, [k]], stage.b_2)
         for k in range(stage.sizes["hidden_size"])
     ]
-    cut = replace(example, network=replace(example.network, stages=tuple(parts)))
+    cut = replace(example, network=replace(example.network, stages=(stacked(*parts),)))
     assert _bound(cut) == pytest.approx(_bound(example), rel=1e-12)
