@@ -113,7 +113,10 @@ def planted(fault: Fault) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("name", FAULTS)
+SLOW = {"weights without a claim", "a mean has any scores"}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in FAULTS])
 def test_a_planted_fault_is_found_by_damages(name: str) -> None:
     fault, where = FAULTS[name]
     one, rng = case(where), np.random.default_rng(7)
