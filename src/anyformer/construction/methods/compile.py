@@ -6,6 +6,7 @@ from typing import ClassVar
 from anyformer.construction.compiling.budget import Budget
 from anyformer.construction.compiling.narrowing import Limits, narrowed
 from anyformer.construction.compiling.schedule import needed
+from anyformer.construction.compiling.visibility import check_visibility
 from anyformer.construction.compiling.writer import Writer
 from anyformer.construction.plans.compiled_plan import CompiledPlan
 from anyformer.construction.plans.plan import Construction, Method, PlannedStage
@@ -44,6 +45,7 @@ class Compile(Method):
         budget = Budget(program, ranges, needed(program, ranges.roots), goal)
         written = Writer(program, ranges, budget, request.sparsity).write()
         written = narrowed(written, program, Limits(request.heads, request.hidden_size))
+        check_visibility(written, program)
         if (layers := written.network.layer_count) > request.max_layers:
             raise Refusal(self.name, Shortage(Resource.LAYERS, layers, request.max_layers)).error()
         stages = tuple(PlannedStage(stage.name, stage.role, stage.kind, len(stage)) for stage in written.network.stages)
