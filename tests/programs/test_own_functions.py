@@ -57,3 +57,12 @@ def test_outputs_with_room_do_not_make_the_others_expensive():
 def _hidden_units(case, function):
     target = af.target(function, tokens=case.tokens, width=case.width, domain=case.target.domain)
     return af.construct(target, case.tolerance, p=math.inf, method="compile").network.hidden_unit_count
+
+
+def test_rounding_in_a_fixed_mixing_does_not_grow_with_the_square_of_the_tokens():
+    """A position is 0 in all channels but one, and terms that are 0 are not rounded."""
+    errors = [
+        af.construct("moving-average", 1e-3, tokens=n, p=math.inf, method="compile").certificate.certified_error
+        for n in (16, 128)
+    ]
+    assert errors[1] <= 2 * (128 / 16) * errors[0]
