@@ -142,7 +142,7 @@ def _commands(page: str) -> list[Command]:
     return [step for step in steps((DOCS / page).read_text()) if isinstance(step, Command)]
 
 
-PLAN = "```console\n$ anyformer plan mean-scale --tokens 2 --epsilon 0.4\n"
+PLAN = "```console\n$ anyformer plan mean-scale --tokens 2 --epsilon 0.4 --method averaging\n"
 TRUE_PLAN = PLAN + "mean-scale on 2 tokens of width 1, …\n…\n```\nAnd so on:\n```console\n  total    …  of 0.4\n```\n"
 SESSION = "```python\n>>> import anyformer as af\n>>> af.targets.sort(tokens=2).tokens\n2\n```\n"
 FILE = "```python\n# own.py\ndef half(x):\n    return x / 2\n```\n"
