@@ -88,8 +88,9 @@ def test_a_sparse_model_goes_all_the_way(call, tmp_path, method):
 def test_compare_shows_dense_and_sparse_side_by_side(call):
     outcome = call("compare", *SORT, "--pattern", "sliding-window", "--json")
     rows = {row["method"]: row for row in outcome.data["methods"]}
-    assert list(rows) == ["averaging", "selective-shift", "sparse-averaging", "sparse-selective-shift"]
+    assert list(rows) == ["compile", "averaging", "selective-shift", "sparse-averaging", "sparse-selective-shift"]
     assert {name: row["connections"] for name, row in rows.items()} == {
+        "compile": 9,
         "averaging": 9,
         "selective-shift": 9,
         "sparse-averaging": 7,
