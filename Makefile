@@ -8,7 +8,10 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 .PHONY: demo test check hunt lint format bench clean
 
 demo: $(VENV)/core
-	$(BIN)/anyformer build mean-scale --tokens 3 --epsilon 0.05 --output build/demo/mean-scale --overwrite
+	$(BIN)/anyformer build softmax --tokens 64 --epsilon 1e-4 --p inf --output build/demo/softmax --overwrite
+	$(BIN)/anyformer verify build/demo/softmax
+	$(BIN)/anyformer describe build/demo/softmax
+	$(BIN)/anyformer build mean-scale --tokens 3 --epsilon 0.05 --method averaging --output build/demo/mean-scale --overwrite
 	$(BIN)/anyformer verify build/demo/mean-scale
 	$(BIN)/anyformer trace build/demo/mean-scale --input "0.15, 0.8, 0.4"
 

@@ -20,7 +20,7 @@ import pytest
 from anyformer.cli.main import main
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ["start.md", "averaging.md"]
+PAGES = ["start.md", "averaging.md", "compile.md"]
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"# (\w+\.py)\n")
 # The width that the pages were written for.
@@ -147,7 +147,7 @@ TRUE_PLAN = PLAN + "mean-scale on 2 tokens of width 1, …\n…\n```\nAnd so on:
 SESSION = "```python\n>>> import anyformer as af\n>>> af.targets.sort(tokens=2).tokens\n2\n```\n"
 FILE = "```python\n# own.py\ndef half(x):\n    return x / 2\n```\n"
 RUN = "```console\n$ echo '0.25,0.5' | anyformer run m -\n"
-BUILD = "```console\n$ anyformer build own.py:half --tokens 2 --epsilon 0.4 -o m\n…\n```\n"
+BUILD = "```console\n$ anyformer build own.py:half --tokens 2 --epsilon 0.4 --method averaging -o m\n…\n```\n"
 
 
 @pytest.mark.parametrize("page", [TRUE_PLAN, SESSION, FILE + BUILD + RUN + "0.…,0.…\n```\n", "no blocks"], ids=range(4))

@@ -48,7 +48,10 @@ SPINE = [
 WITHIN = {
     "intervals": [
         *("runs", "errors", "memory", "ends", "conditions", "rules", "supported"),
-        *("ufuncs", "calls", "callers", "methods", "arrays", "boxes"),
+        *("ufuncs", "calls", "callers", "slopes", "methods", "arrays", "following", "boxes"),
+    ],
+    "intervals.slopes": [
+        *("forms", "elementwise", "elementwise_of_two", "orders", "reductions", "movement", "table", "calls"),
     ],
     "intervals.rules": [
         *("rounding", "undefined", "arguments", "movement", "elementwise", "reductions", "linear_algebra"),
@@ -63,9 +66,18 @@ WITHIN = {
     ],
     "programs": [
         *("numbers", "steps", "forms", "program", "functions", "constants", "rewriting", "builder"),
-        *("jets", "roots", "curves", "ranges", "text", "values", "sorting", "tracing"),
+        *("jets", "roots", "curves", "ranges", "text", "values", "sorting", "kuhn", "derivatives", "tracing"),
     ],
-    "certificates": ["propagation", "bounds", "programs", "claims", "checker", "contextual_map"],
+    "programs.tracing": [
+        *("runs", "axes", "pairs", "traced", "broadcasting", "rules", "calls", "methods", "arrays"),
+        *("pruning", "checks", "tracer"),
+    ],
+    "programs.tracing.pairs": ["fixed", "multilinear", "products", "heads", "pair_forms", "sums"],
+    "programs.tracing.rules": [
+        *("unrolling", "elementwise", "conditions", "interpolation", "movement", "indexing", "joining"),
+        *("reductions", "orders", "moments", "linear_maps", "contractions", "refusals", "supported"),
+    ],
+    "certificates": ["propagation", "bounds", "programs", "interpolation", "claims", "checker", "contextual_map"],
     "construction": [
         *("dyadic", "reach", "request", "refusal", "grids", "codes", "stages", "contexts", "compiling"),
         *("plans", "methods", "planning", "asking"),

@@ -88,7 +88,7 @@ def compare(
     Example:
         >>> from anyformer import targets
         >>> [one.method for one in compare(Request(target=targets.mean_scale(tokens=2), tolerance=0.4))]
-        ['compile', 'averaging', 'selective-shift']
+        ['compile', 'interpolation', 'averaging', 'selective-shift']
     """
     if methods is None:
         methods = [one for one in METHODS.values() if request.pattern is not None or not one.is_sparse]
@@ -97,7 +97,7 @@ def compare(
 
 def _by(method: Method, request: Request) -> Request:
     """The request for one method; dense methods take no pattern."""
-    return request.but(method=method, pattern=request.pattern if method.is_sparse else None)
+    return request.but(method=method, pattern=None if method.is_sparse is False else request.pattern)
 
 
 def _verified(tried: Attempt, progress: Progress | None) -> Attempt:

@@ -46,6 +46,10 @@ class NoCodes(PlanError):
     """No codes were found that fit into float64 and keep all inputs and tokens apart."""
 
 
+class NoSlopes(AnyformerError):
+    """A step of a function whose slopes are not known. It never leaves `intervals`: the values are known without."""
+
+
 class CertificateError(AnyformerError):
     """A certificate that cannot be read or does not belong to the given network."""
 

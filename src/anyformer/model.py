@@ -16,13 +16,15 @@ from anyformer.certificates.checker import Verification, verify
 from anyformer.certificates.claims.certificate import Certificate
 from anyformer.certificates.claims.declaration import Declaration
 from anyformer.certificates.claims.measured import measure_error
+from anyformer.certificates.interpolation.error_bound import derive_interpolation_bound
 from anyformer.certificates.programs.error_bound import derive_program_bound
 from anyformer.construction.asking import AUTO, request_for
 from anyformer.construction.planning import plans
 from anyformer.construction.plans.compiled_plan import CompiledPlan
+from anyformer.construction.plans.interpolation_plan import InterpolationPlan
 from anyformer.construction.plans.plan import Construction, Method, Plan
 from anyformer.construction.plans.table_plan import TablePlan
-from anyformer.construction.request import LEAST_HIDDEN, MAX_LAYERS, Pattern, Request
+from anyformer.construction.request import MAX_LAYERS, Pattern, Request
 from anyformer.errors import CertificateError, PlanError, ToleranceMissed
 from anyformer.exports.folder import load_folder, save_folder
 from anyformer.networks.digest import digest
@@ -38,6 +40,8 @@ from anyformer.workers import Progress, enter
 SOFTMAX = Softmax()
 # How often a proof that misses the tolerance may be tried again on a finer grid.
 ATTEMPTS = 4
+# A measured error contradicts a proof if it is above it by so many times its 95 % confidence interval's half-width.
+DOUBT = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +90,8 @@ def plan(
     method: Method | str = AUTO,
     pattern: Pattern | str | None = None,
     probability_map: ProbabilityMap = SOFTMAX,
-    hidden_size: int = LEAST_HIDDEN,
+    heads: int | None = None,
+    hidden_size: int | None = None,
     tightness: float = TIGHTNESS,
     max_layers: int = MAX_LAYERS,
     effort: Effort = ORDINARY,
@@ -109,6 +114,7 @@ def plan(
         method=method,
         pattern=pattern,
         probability_map=probability_map,
+        heads=heads,
         hidden_size=hidden_size,
         tightness=tightness,
         max_layers=max_layers,
@@ -127,7 +133,8 @@ def construct(
     method: Method | str = AUTO,
     pattern: Pattern | str | None = None,
     probability_map: ProbabilityMap = SOFTMAX,
-    hidden_size: int = LEAST_HIDDEN,
+    heads: int | None = None,
+    hidden_size: int | None = None,
     tightness: float = TIGHTNESS,
     max_layers: int = MAX_LAYERS,
     effort: Effort = ORDINARY,
@@ -146,7 +153,9 @@ def construct(
         pattern: which tokens may attend to which, as a value of `anyformer.patterns` or by name; the network is then
             sparse and has positions.
         probability_map: how scores become weights: softmax, sparsemax or entmax.
-        hidden_size: hidden units a layer, at least 4; more of them make shallower networks.
+        heads: the most heads of a layer; a compiled network is cut into layers within it, a table has two.
+        hidden_size: the most hidden units of a layer. A compiled network is cut into layers within it; a table needs at
+            least 4, which it takes if nothing is given, and more of them make it shallower.
         tightness: refine the proof until its bound is within this factor of a lower bound, or the work is used up.
         max_layers: refuse to build above this many layers.
         effort: what the proof may cost; requests that need more are refused before anything is built.
@@ -170,6 +179,7 @@ def construct(
         method=method,
         pattern=pattern,
         probability_map=probability_map,
+        heads=heads,
         hidden_size=hidden_size,
         tightness=tightness,
         max_layers=max_layers,
@@ -216,6 +226,17 @@ def carry_out(planned: Plan, progress: Progress | None = None) -> Model:
 def prove(construction: Construction, progress: Progress | None = None) -> ErrorBound:
     """Bound the error of a network that was built: the same derivation as `verify`, from its weights alone."""
     request = construction.plan.request
+    if construction.cells is not None:
+        return derive_interpolation_bound(
+            construction.network,
+            request.target,
+            construction.hints or (),
+            construction.cells,
+            request.p,
+            tolerance=request.tolerance,
+            tightness=request.tightness,
+            effort=request.effort,
+        )
     if construction.grid is None:
         return derive_program_bound(construction.network, request.target, construction.hints or (), request.p)
     return derive_bound(
@@ -237,7 +258,8 @@ def certify(construction: Construction, bound: ErrorBound) -> Certificate:
     measured = measure_error(
         lambda x: run(network, x), request.target, request.p, strata=construction.grid, tolerance=request.tolerance
     )
-    if not measured.low <= bound.upper:
+    # A proof may come as close to the truth as the measurement, so that chance alone must not make the two disagree.
+    if not measured.error - DOUBT * (measured.error - measured.low) <= bound.upper:
         raise CertificateError(
             f"the error measured, {measured.error:.6g}, must not exceed the error proved, {bound.upper:.6g}: one of "
             f"the two is wrong, and nothing is certified. Please report this with the target."
@@ -258,17 +280,20 @@ def certify(construction: Construction, bound: ErrorBound) -> Certificate:
         },
         grid=construction.grid,
         hints=construction.hints or (),
+        cells=construction.cells,
     )
 
 
 def _declared(target: Target, evidence: Evidence) -> Declaration:
-    """What a certificate says of its target. A proof by steps uses no modulus, which may be large."""
+    """What a certificate says of its target. A proof by steps or slopes uses no modulus, which may be large."""
     declared = Declaration.of(target)
-    return replace(declared, modulus=None) if evidence is Evidence.PROGRAM else declared
+    return replace(declared, modulus=None) if evidence.has_hints and not evidence.uses_modulus else declared
 
 
 def _facts(construction: Construction) -> dict[str, Any]:
     plan = construction.plan
+    if isinstance(plan, InterpolationPlan):
+        return {"cells_per_axis": plan.cells_per_axis, "nodes": plan.nodes, "tightness": plan.request.tightness}
     if isinstance(plan, CompiledPlan):
         return {"program": formulas(plan.program, {hint.node for hint in plan.written.hints})}
     if construction.grid is None or not isinstance(plan, TablePlan):

@@ -43,6 +43,7 @@ def reached_from(start: str) -> set[str]:
 def test_nothing_of_the_builder_is_reached_from_the_checker():
     reached = reached_from("anyformer.certificates.checker")
     assert {"anyformer.certificates.bounds.bound", "anyformer.certificates.programs.error_bound"} <= reached
+    assert "anyformer.certificates.interpolation.bound" in reached
     assert not [name for name in reached if name.startswith(("anyformer.construction", "anyformer.model"))]
 
 
@@ -71,7 +72,11 @@ def break_everything(monkeypatch, package: str) -> None:
 
 
 # Where the bound of each kind of network is derived.
-PROOFS = {"averaging": "anyformer.certificates.bounds", "compile": "anyformer.certificates.programs"}
+PROOFS = {
+    "averaging": "anyformer.certificates.bounds",
+    "compile": "anyformer.certificates.programs",
+    "interpolation": "anyformer.certificates.interpolation",
+}
 
 
 @pytest.fixture(params=PROOFS)

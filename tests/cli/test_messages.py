@@ -40,7 +40,6 @@ BAD = [
     *("pattern draw star --tokens 4", "pretrain", "finetune", "finetune nowhere", "reproduce", "reproduce mixers"),
     *("targets --bogus", "pattern list --bogus", "targets extra", "pretrain --size tiny --recipe x.toml -o r"),
     "plan nothing BASE",
-    "plan sort BASE",
     "plan softmax --epsilon -1",
     "plan softmax --epsilon nan",
     "plan softmax --epsilon 0.3 --tokens 1",

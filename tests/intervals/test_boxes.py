@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import anyformer.intervals
-from anyformer.intervals import IntervalArray, IntervalError, boxes, enclose, supported
+from anyformer.intervals import IntervalArray, IntervalError, enclose, following, supported
 from anyformer.intervals.ends import Ends
 
 LOW = np.random.default_rng(0).uniform(0.5, 1.0, (7, 2, 3))
@@ -23,7 +23,7 @@ def test_pieces_make_no_difference(monkeypatch):
         return np.exp(x) * x.mean(axis=1, keepdims=True)
 
     whole = enclose(function, LOW, HIGH)
-    monkeypatch.setattr(boxes, "ENTRIES_AT_ONCE", 13)
+    monkeypatch.setattr(following, "ENTRIES_AT_ONCE", 13)
     parts = enclose(function, LOW, HIGH)
     assert np.array_equal(whole.low, parts.low)
     assert np.array_equal(whole.high, parts.high)

@@ -12,7 +12,8 @@ from anyformer.certificates.bounds.powers import check_exponent
 from anyformer.certificates.claims.certificate import Certificate
 from anyformer.certificates.claims.claim import Claim
 from anyformer.certificates.claims.declaration import Declaration
-from anyformer.certificates.claims.statements import misstatement
+from anyformer.certificates.claims.statements import AGREEMENT, misstatement
+from anyformer.certificates.interpolation.error_bound import derive_interpolation_bound
 from anyformer.certificates.programs.error_bound import derive_program_bound
 from anyformer.certificates.propagation.gate import check_no_embedding
 from anyformer.errors import CertificateError, NotShown, NotTraceable, TargetError
@@ -66,9 +67,10 @@ def verify(
     """
     target = certificate.target.target() if target is None else target
     _check_fit(network, certificate, target)
-    claim = Claim(
-        Declaration.of(target), certificate.p, certificate.tolerance, certificate.kind, certificate.weights_digest
-    )
+    declared = Declaration.of(target)
+    if certificate.kind is Evidence.PROGRAM:
+        declared = replace(declared, modulus=None)  # which the proof does not use
+    claim = Claim(declared, certificate.p, certificate.tolerance, certificate.kind, certificate.weights_digest)
     try:
         bound = _derived(network, certificate, target, progress, effort)
     except TargetError as error:
@@ -85,9 +87,22 @@ def verify(
 def _derived(
     network: Network, certificate: Certificate, target: Target, progress: Progress | None, effort: Effort
 ) -> ErrorBound:
-    """The bound, from cells or from steps."""
-    if certificate.grid is None:
+    """The bound, from cells, from steps or from an interpolant."""
+    if certificate.cells is not None:
         check_target(target)
+        return derive_interpolation_bound(
+            network,
+            target,
+            certificate.hints,
+            certificate.cells,
+            certificate.p,
+            certificate.tolerance,
+            tightness=_stated_tightness(certificate),
+            evidence=certificate.kind,
+            effort=effort,
+        )
+    if certificate.grid is None:
+        check_target(replace(target, modulus=None))  # which the proof does not use
         return derive_program_bound(network, target, certificate.hints, certificate.p)
     check_effort(network, target, certificate.grid, certificate.kind, effort)
     check_target(target)
@@ -102,6 +117,7 @@ def _derived(
         evidence=certificate.kind,
         progress=progress,
         effort=effort,
+        stated={name: value * (1 + AGREEMENT / 2) for name, value in certificate.terms.items()},
     )
 
 
@@ -139,10 +155,12 @@ def _check_fit(network: Network, certificate: Certificate, target: Target) -> No
     check_exponent(certificate.p, takes_infinity=certificate.grid is None)
     if not certificate.tolerance > 0:
         raise CertificateError(f"the tolerance must be positive; got {certificate.tolerance!r}")
-    if certificate.kind is Evidence.MODULUS and target.modulus is None:
+    if certificate.kind.uses_modulus and target.modulus is None:
         raise CertificateError("the certificate relies on a modulus, but none is declared for the target")
-    if (certificate.grid is None) != (certificate.kind is Evidence.PROGRAM):
+    if (certificate.grid is None) != certificate.kind.has_hints:
         raise CertificateError("a certificate for a program has hints and no grid, any other a grid and no hints")
+    if (certificate.cells is not None) != certificate.kind.is_interpolated:
+        raise CertificateError("a certificate for an interpolant has the cells of an axis, any other has not")
     if certificate.grid is None:
         _check_box(target)
         return

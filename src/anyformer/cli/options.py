@@ -16,7 +16,7 @@ from anyformer.cli.numbers import numbers_of
 from anyformer.cli.workforce import Dask, Workers
 from anyformer.construction.asking import AUTO, method_for
 from anyformer.construction.methods import METHODS
-from anyformer.construction.request import LEAST_HIDDEN, MAX_LAYERS, Request
+from anyformer.construction.request import MAX_LAYERS, Request
 from anyformer.networks.probability_maps import probability_map
 from anyformer.settings import Value, settings_of
 from anyformer.targets import (
@@ -46,18 +46,22 @@ class Options:
         ),
     ]
     epsilon: Annotated[float, typer.Option(help="The error to stay below, in L^p over the domain.")]
-    p: Annotated[float, typer.Option("--p", help="The exponent of the error, from 1 to 64.")] = 2.0
+    p: Annotated[
+        float, typer.Option("--p", help="The exponent of the error, from 1 to 64; or inf, the largest error anywhere.")
+    ] = 2.0
     tokens: Annotated[int, typer.Option(help="The length of the sequences.")] = 2
     width: Annotated[int, typer.Option(help="Numbers per token.")] = 1
     positions: Annotated[
         bool, typer.Option("--positions", help="Give the network positions: the order of tokens may matter.")
     ] = False
     method: Annotated[
-        str, typer.Option(help=f"How to build: {', '.join(METHODS)}; {AUTO} takes the fewest layers.")
+        str, typer.Option(help=f"How to build: {', '.join(METHODS)}; {AUTO} takes the smallest network.")
     ] = AUTO
-    hidden_size: Annotated[int, typer.Option(help="Hidden units a layer, at least 4: more make it shallower.")] = (
-        LEAST_HIDDEN
-    )
+    heads: Annotated[int | None, typer.Option(help="The most heads of a layer; at least 2 for tables.")] = None
+    hidden_size: Annotated[
+        int | None,
+        typer.Option(help="The most hidden units of a layer; tables have at least 4, and more make them shallower."),
+    ] = None
     tightness: Annotated[
         float, typer.Option(help="Refine the proof until its bound is this close to the truth: 1.1 takes time.")
     ] = TIGHTNESS
@@ -129,6 +133,7 @@ def request_of(options: Options) -> Request:
         method=method_for(options.method),
         pattern=None if options.pattern is None else parse(options.pattern),
         probability_map=probability_map(options.probability_map),
+        heads=options.heads,
         hidden_size=options.hidden_size,
         tightness=options.tightness,
         max_layers=options.max_layers,
@@ -137,9 +142,9 @@ def request_of(options: Options) -> Request:
 
 
 def target_of(options: Options) -> Target:
-    """The target that is named, equivariant unless positions are asked for."""
+    """The target that is named. One's own function is equivariant unless positions are asked for."""
     chosen = _own(options) if ":" in options.target else _ready_made(options)
-    return replace(chosen, symmetry=Symmetry.NONE if options.positions else Symmetry.EQUIVARIANT)
+    return replace(chosen, symmetry=Symmetry.NONE) if options.positions else chosen
 
 
 def _own(options: Options) -> Target:

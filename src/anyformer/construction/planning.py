@@ -20,19 +20,28 @@ def plans(request: Request) -> list[Plan]:
 
     If one method has a plan, others are only tried if they surely fit: a refusal with its advice takes long.
     """
-    check_target(request.target)
     found: list[Plan] = []
     refused: list[PlanError] = []
+    checked: set[bool] = set()
     for method in methods_for(request):
         try:
-            if not found or method.surely_fits(request):
-                found.append(method.plan(request))
+            if found and not method.surely_fits(request):
+                continue
+            if method.uses_modulus not in checked:
+                _check(request, method.uses_modulus)
+                checked.add(method.uses_modulus)
+            found.append(method.plan(request))
         except PlanError as error:
             refused.append(error)
     if not found:
         raise _with_request(_most_helpful(refused), request)
     reason = next((str(error) for error in refused if error.refusal is None), None)
     return sorted((replace(plan, instead_of=reason) for plan in found), key=lambda plan: plan.parameters)
+
+
+def _check(request: Request, with_modulus: bool) -> None:
+    """Test what the target declares, as far as a method relies on it: testing a modulus takes long."""
+    check_target(request.target if with_modulus else replace(request.target, modulus=None))
 
 
 def _most_helpful(refused: list[PlanError]) -> PlanError:

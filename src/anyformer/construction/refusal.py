@@ -19,6 +19,7 @@ class Resource(enum.Enum):
     SECONDS = "seconds of one core"
     CODES = "codes that keep all inputs and tokens apart"
     PATTERN = "links in the sparsity pattern"
+    NODES = "nodes of a grid"
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Fit:
 
 
 LIMITS = {
-    Resource.LAYERS: "a higher limit on the layers (--max-layers) or more hidden units (--hidden-size)",
+    Resource.LAYERS: "a higher limit on the layers (--max-layers) or wider layers (--hidden-size, --heads)",
     Resource.CELLS: "a higher limit on the cells (--max-cells)",
     Resource.MEMORY: "a higher limit on the memory (--max-memory)",
     Resource.SECONDS: "a higher limit on the time (--max-hours)",

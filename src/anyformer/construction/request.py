@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from anyformer.certificates.bounds.bound import TIGHTNESS
 from anyformer.certificates.bounds.effort import Effort, Visits
-from anyformer.certificates.bounds.evidence import Evidence, evidence_for
+from anyformer.certificates.bounds.evidence import Evidence, evidence_for, has_slopes
 from anyformer.certificates.bounds.powers import LEAST_TOLERANCE, MOST_P, MOST_TOLERANCE
 from anyformer.construction.reach import reach_of
 from anyformer.errors import PlanError, TargetError
@@ -23,9 +23,11 @@ from anyformer.whole_numbers import whole_number
 
 Pattern: TypeAlias = PatternFamily | SparsityPattern
 MAX_LAYERS = 2_000_000
+# A table's network has blocks of two heads and at least four hidden units, as in the papers.
+TABLE_HEADS = 2
 LEAST_HIDDEN = 4
-# More units than any layer can use; their weights alone would fill the memory.
-MOST_HIDDEN = 1 << 20
+# More heads or units than any layer can use; their weights alone would fill the memory.
+MOST_SIZE = 1 << 20
 
 
 @runtime_checkable
@@ -63,7 +65,11 @@ class Request:
     pattern: Pattern | None = None
     """Which tokens may attend to which; without a pattern, every token attends to every token."""
     probability_map: ProbabilityMap = field(default_factory=Softmax)
-    hidden_size: int = LEAST_HIDDEN
+    heads: int | None = None
+    """The most heads of a layer; None for as many as it takes."""
+    hidden_size: int | None = None
+    """The most hidden units of a layer; None for the fewest that a table needs, and for as many as a step takes where a
+    program is compiled."""
     tightness: float = TIGHTNESS
     """How close the proved bound should come to the true error, as a factor above 1."""
     max_layers: int = MAX_LAYERS
@@ -74,8 +80,9 @@ class Request:
         _check_types(self)
         for name in ("tolerance", "p", "tightness"):
             object.__setattr__(self, name, _number(name, getattr(self, name)))
-        for name, least in (("hidden_size", LEAST_HIDDEN), ("max_layers", 1)):
-            object.__setattr__(self, name, whole_number(name, getattr(self, name), least, PlanError))
+        for name in ("heads", "hidden_size", "max_layers"):
+            if getattr(self, name) is not None or name == "max_layers":
+                object.__setattr__(self, name, whole_number(name, getattr(self, name), 1, PlanError))
         _check_numbers(self)
         _check_method(self)
         if self.pattern is not None and self.target.symmetry is not Symmetry.NONE:
@@ -102,6 +109,11 @@ class Request:
         return trace(self.target)
 
     @cached_property
+    def has_slopes(self) -> bool:
+        """Whether a proof will be nearly tight, as it is by slopes."""
+        return self.evidence is Evidence.UNCONDITIONAL and has_slopes(self.target)
+
+    @cached_property
     def reach(self) -> float:
         """A bound on |f| over the domain."""
         return reach_of(self.target, self.evidence)
@@ -115,6 +127,11 @@ class Request:
     def has_positions(self) -> bool:
         """Whether the network tells tokens apart by their positions."""
         return self.target.symmetry is Symmetry.NONE
+
+    @property
+    def table_hidden_size(self) -> int:
+        """The hidden units of a table's layers: the limit itself, since more of them make shallower networks."""
+        return LEAST_HIDDEN if self.hidden_size is None else self.hidden_size
 
     @property
     def visits(self) -> Visits:
@@ -137,7 +154,7 @@ class Request:
         return float((target.domain.volume(target.tokens, target.width) * target.tokens * target.width) ** (1 / self.p))
 
 
-_FACTS = ("evidence", "reach", "program")
+_FACTS = ("evidence", "has_slopes", "reach", "program")
 
 
 def pattern_at(pattern: Pattern, tokens: int) -> SparsityPattern:
@@ -186,8 +203,10 @@ def _check_numbers(request: Request) -> None:
             f"the tolerance (epsilon) must be between 2^-500 and 2^500; got {request.tolerance!r}. Rescale the "
             f"outputs to sizes near 1."
         )
-    if request.hidden_size > MOST_HIDDEN:
-        raise PlanError(f"hidden_size must be at most {MOST_HIDDEN:,}; got {request.hidden_size:,}.")
+    for name in ("heads", "hidden_size"):
+        size = getattr(request, name)
+        if size is not None and size > MOST_SIZE:
+            raise PlanError(f"{name} must be at most {MOST_SIZE:,}; got {size:,}.")
     if not (1 <= request.p <= MOST_P or request.p == math.inf):
         raise PlanError(f"p must be at least 1 and at most {MOST_P:g}, or inf; got {request.p!r}.")
     if not 1 < request.tightness < math.inf:

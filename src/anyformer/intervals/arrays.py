@@ -8,6 +8,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike
 
+from anyformer.errors import NoSlopes
 from anyformer.intervals.calls import call_function
 from anyformer.intervals.conditions import decided
 from anyformer.intervals.ends import Ends, Held, Plain, ends_of, is_truth, opened
@@ -15,6 +16,9 @@ from anyformer.intervals.errors import IntervalError, refuse_options, refuse_ord
 from anyformer.intervals.memory import Memory
 from anyformer.intervals.methods import ArrayMethods
 from anyformer.intervals.runs import current, record
+from anyformer.intervals.slopes.calls import form_of_function, form_of_ufunc, inputs_followed
+from anyformer.intervals.slopes.forms import Form, form_of
+from anyformer.intervals.slopes.movement import indexed, written
 from anyformer.intervals.supported import AMBIGUOUS
 from anyformer.intervals.ufuncs import call_ufunc
 
@@ -54,8 +58,10 @@ class _Dispatched(NDArrayOperatorsMixin, ArrayMethods):
         _refuse_errstate()
         # Ends may overflow or be infinite; the rules handle that.
         with np.errstate(all="ignore"):
-            result = call_ufunc(ufunc, method, inputs, kwargs)
-        return tuple(map(seen, result)) if isinstance(result, tuple) else seen(result)
+            result = call_ufunc(ufunc, method, inputs, dict(kwargs))
+        if isinstance(result, tuple):
+            return tuple(map(seen, result))
+        return _carrying(seen(result), lambda: form_of_ufunc(ufunc, method, inputs, kwargs, result))
 
     @_recorded
     def __array_function__(
@@ -63,11 +69,10 @@ class _Dispatched(NDArrayOperatorsMixin, ArrayMethods):
     ) -> Any:
         _refuse_errstate()
         with np.errstate(all="ignore"):
-            result = call_function(func, args, kwargs)
+            result = call_function(func, args, dict(kwargs))
         given = list(_held((args, kwargs)))
-        if func in AMBIGUOUS:
-            return seen(result, given[0]._memory.perhaps_shared())
-        return _with_memory_of(result, given)
+        shown = seen(result, given[0]._memory.perhaps_shared()) if func in AMBIGUOUS else _with_memory_of(result, given)
+        return _carrying(shown, lambda: form_of_function(func, args, kwargs, result))
 
     def _hide_from_functions(self, name: str) -> None:
         if self._run is not None:
@@ -82,7 +87,8 @@ class _Dispatched(NDArrayOperatorsMixin, ArrayMethods):
         ends = opened(self)
         if self._is_number:
             return seen(Ends(ends.low[()][index], ends.high[()][index]))
-        return _with_memory_of(Ends(ends.low[index], ends.high[index]), [self])
+        picked = _with_memory_of(Ends(ends.low[index], ends.high[index]), [self])
+        return _carrying(picked, lambda: indexed(_form(self), index))
 
     @property
     def low(self) -> Plain:
@@ -133,8 +139,10 @@ class IntervalArray(_Dispatched):
         if self._is_number:
             raise TypeError("'numpy.float64' object does not support item assignment")
         index, mine, ends = _plain_index(index), opened(self), ends_of(value)
+        form = _form_if_known(lambda: written(_form(self), _form(value), index))
         mine.low[index], mine.high[index] = ends.low, ends.high
         self._memory.write()
+        self._carry(form)
 
     def __bool__(self) -> bool:
         raise IntervalError(f"An interval is neither true nor false. {_UNDECIDED}")
@@ -150,9 +158,7 @@ class IntervalArray(_Dispatched):
         """Write the outcome of an in-place operator where all views see it; a number is replaced, both as in NumPy."""
         if self._is_number:
             return result
-        mine, ends = opened(self), ends_of(result)
-        mine.low[...], mine.high[...] = ends.low, ends.high
-        self._memory.write()
+        self[...] = result
         return self
 
     def __iadd__(self, other: Any) -> Any:
@@ -240,10 +246,34 @@ class Tristate(_Dispatched):
         refuse_options("astype", how)
         if np.dtype(dtype) == np.float64:
             numbers = ends_of(self)
-            return seen(Ends(numbers.low[()], numbers.high[()]) if self._is_number else numbers)
+            shown = seen(Ends(numbers.low[()], numbers.high[()]) if self._is_number else numbers)
+            return _carrying(shown, lambda: _form(self))
         if np.dtype(dtype) == np.bool_:
             return self
         raise IntervalError(f"A condition on intervals becomes float64 only; got astype({np.dtype(dtype)}).")
+
+
+def _carrying(shown: Any, find: Callable[[], Any]) -> Any:
+    """The arrays with their mean value forms, where a run follows slopes and they are known."""
+    form = _form_if_known(find)
+    pairs = zip(shown, form, strict=True) if isinstance(form, list) else [(shown, form)]
+    for array, its_form in pairs:
+        if type(array) is IntervalArray:
+            array._carry(its_form)
+    return shown
+
+
+def _form(array: Any) -> Form:
+    return form_of(array, inputs_followed())
+
+
+def _form_if_known(find: Callable[[], Any]) -> Any:
+    if not inputs_followed():
+        return None
+    try:
+        return find()
+    except NoSlopes:
+        return None
 
 
 def seen(result: Any, memory: Memory | None = None, why_unknown: str | None = None) -> Any:

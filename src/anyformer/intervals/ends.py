@@ -34,9 +34,11 @@ class Ends:
 class Held:
     """Ends that look like an array, or like a NumPy number if `_is_number`; `opened` gives access to them."""
 
-    __slots__ = ("_ends", "_is_number", "_memory", "_run", "_why_unknown")
+    __slots__ = ("_ends", "_form", "_form_version", "_is_number", "_memory", "_run", "_why_unknown")
 
     _ends: Ends
+    _form: Any
+    _form_version: int
     _is_number: bool
     _memory: Memory
     _run: Run | None
@@ -49,9 +51,17 @@ class Held:
         _IS_NUMBER(self, is_number)
         _RUN(self, current())
         _WHY_UNKNOWN(self, why_unknown)
+        _FORM(self, None)
+
+    def _carry(self, form: Any) -> None:
+        """Give it a mean value form (`slopes`), which holds until the memory is written to; None for no form."""
+        _FORM(self, form)
+        _FORM_VERSION(self, self._memory.version)
 
 
-_ENDS, _IS_NUMBER, _MEMORY, _RUN, _WHY_UNKNOWN = (Held.__dict__[name].__set__ for name in Held.__slots__)
+_ENDS, _FORM, _FORM_VERSION, _IS_NUMBER, _MEMORY, _RUN, _WHY_UNKNOWN = (
+    Held.__dict__[name].__set__ for name in Held.__slots__
+)
 
 
 def opened(held: Held) -> Ends:

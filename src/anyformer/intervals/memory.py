@@ -21,10 +21,11 @@ UNCERTAIN = (
 class Memory:
     """The memory of an array and of all its views."""
 
-    __slots__ = ("__weakref__", "_kin", "is_uncertain")
+    __slots__ = ("__weakref__", "_kin", "is_uncertain", "version")
 
     def __init__(self, kin: "WeakSet[Memory] | None" = None) -> None:
         self.is_uncertain = False
+        self.version = 0
         self._kin = kin
         if kin is not None:
             kin.add(self)
@@ -36,6 +37,7 @@ class Memory:
         return Memory(self._kin)
 
     def write(self) -> None:
-        """Mark the kin as uncertain, because this memory is written to."""
+        """Mark the kin as uncertain, because this memory is written to, and count the writes."""
+        self.version += 1
         for other in self._kin or ():
             other.is_uncertain |= other is not self

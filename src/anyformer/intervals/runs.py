@@ -27,12 +27,16 @@ FEW = 8
 
 
 class Run:
-    """What is recorded while a function runs on `batch` boxes at once; None for one box without a batch axis."""
+    """What is recorded while a function runs on `batch` boxes at once; None for one box without a batch axis.
 
-    __slots__ = ("batch", "faults", "reason", "suspects", "unplaced")
+    Slopes are followed for so many `inputs`; for none if it is 0.
+    """
 
-    def __init__(self, batch: int | None) -> None:
+    __slots__ = ("batch", "faults", "inputs", "reason", "suspects", "unplaced")
+
+    def __init__(self, batch: int | None, inputs: int = 0) -> None:
         self.batch = batch
+        self.inputs = inputs
         self.faults: list[Exception] = []
         self.reason: str | None = None
         self.suspects: Mask = np.zeros(batch or 1, dtype=np.bool_)

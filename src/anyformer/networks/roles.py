@@ -16,7 +16,7 @@ class Role(enum.Enum):
     VALUE = "from the largest id down, moves the token that holds it to its output"
     STRAY = "sends tokens without an id to 0"
     CLIP = "bounds the output for every input"
-    STEP = "computes steps of the program, a channel each"
+    STEP = "computes steps of the program"
     OTHER = "is not said"
 
     def __repr__(self) -> str:

@@ -40,10 +40,11 @@ class Builder:
 
     def program(self, low: Array, high: Array, outputs: list[Form]) -> Program:
         """The finished program on a box."""
-        return Program(self.tokens, self.width, low, high, tuple(self.nodes), tuple(outputs))
+        return Program(self.tokens, self.width, low, high, tuple(self.nodes), tuple(map(rewriting.settled, outputs)))
 
     def node(self, step: Step, *args: Form, is_uniform: bool | None = None) -> Form:
         """The step on these forms, as a form."""
+        args = tuple(rewriting.settled(form) for form in args)
         key = (step, tuple(form.key() for form in args))
         if key not in self._known:
             uniform = all(form.is_uniform for form in args) if is_uniform is None else is_uniform
@@ -117,7 +118,8 @@ class Builder:
         """The smaller of two: a + b − max(a, b), but a node of its own, for its error is not the sum of theirs."""
         top = self.maximum(a, b)
         only = top.only_node()
-        if only is None or not isinstance(only[0].step, Maximum):
+        # The maximum of a and a is a, which may be a maximum of others itself.
+        if only is None or {form.key() for form in only[0].args} != {a.key(), b.key()}:
             return a + b - top
         first, second = only[0].args
         return self.node(Minimum(), first, second, top)
@@ -127,8 +129,9 @@ class Builder:
         apart = yes - no
         if condition.is_constant:
             return self._chosen_by_place(condition.constant, yes, no)
-        if (slope := rewriting.ratio(apart, condition)) is not None:
-            return no + self.relu(condition).times(slope)
+        if (found := rewriting.proportional(apart, condition)) is not None:
+            slope, rounding = found
+            return no + self.relu(condition).times(slope) + rounding
         return self.node(Choice(), condition, yes, no)
 
     def _chosen_by_place(self, condition: Number, yes: Form, no: Form) -> Form:
@@ -188,11 +191,12 @@ class Builder:
         some = sums > 0
         shares = np.full_like(part, 1 / self.tokens)
         shares[some] = part[some] / sums[some, None]
-        if (shares == shares.flat[0]).all():
+        if (part == part[:, :1]).all():
             return self.mean(form)
-        # Each share is a quotient of numbers that are known up to the rounding of their sum.
-        doubts = np.where((shares == 0) | (shares == 1), 0.0, shares * (self.tokens + 2) * 2.0**-52)
-        doubts[~some] = 0.0
+        # Each share is a quotient of numbers that are known up to the rounding of their sum; the only entry of a row is
+        # the whole of it.
+        is_exact = (part == 0) & some[:, None] | (np.count_nonzero(part, axis=1) == 1)[:, None]
+        doubts = np.where(is_exact, 0.0, shares * (self.tokens + 2) * 2.0**-52 + 2.0**-1074)
         alike = bool((shares == shares[0]).all())
         return self.node(Mix(Table(shares, doubts)), form, is_uniform=alike)
 
@@ -250,7 +254,7 @@ def _mixed_number(matrix: Array, number: Number, steady: bool = False) -> Number
 def _same_off_diagonal(matrix: Array) -> float | None:
     """The number that all entries off the diagonal are: such a mixing is a factor and a mean."""
     off = matrix[~np.eye(len(matrix), dtype=bool)]
-    return float(off[0]) if (off == off[0]).all() else None
+    return float(off[0]) if len(off) and (off == off[0]).all() else None
 
 
 def _row_sums(matrix: Array) -> Number:

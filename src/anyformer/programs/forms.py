@@ -26,14 +26,29 @@ class Node:
 
 
 class Form:
-    """Σ coefficient · node + constant; the constant may differ from token to token. Not changed once made."""
+    """Σ coefficient · node + constant; the constant may differ from token to token. Not changed once made.
 
-    __slots__ = ("_key", "constant", "terms")
+    A multiple of a form remembers of which, its *core*, and the factor: rounded coefficients would not show it.
+    """
 
-    def __init__(self, terms: Mapping[Node, Number] | None = None, constant: Number = ZERO) -> None:
+    __slots__ = ("_core", "_key", "constant", "factor", "terms")
+
+    def __init__(
+        self,
+        terms: Mapping[Node, Number] | None = None,
+        constant: Number = ZERO,
+        core: "Form | None" = None,
+        factor: Number = ONE,
+    ) -> None:
         self.terms = {node: number for node, number in (terms or {}).items() if not number.is_exactly_zero}
         self.constant = steady(constant)
+        self._core, self.factor = (core, factor) if self.terms else (None, ONE)
         self._key: Any = None
+
+    @property
+    def core(self) -> "Form":
+        """The terms are `factor` times those of the core, which has no constant."""
+        return self.without_constant if self._core is None else self._core
 
     @classmethod
     def of(cls, constant: Real) -> "Form":
@@ -46,21 +61,37 @@ class Form:
         return cls({node: ONE})
 
     def __add__(self, other: "Form") -> "Form":
+        for form, added in ((self, other), (other, self)):
+            if not added.terms:
+                return Form(form.terms, form.constant + added.constant, form._core, form.factor)
         terms = dict(self.terms)
         for node, number in other.terms.items():
             terms[node] = terms[node] + number if node in terms else number
-        return Form(terms, self.constant + other.constant)
+        constant = self.constant + other.constant
+        if self._has_core_of(other):
+            return Form(terms, constant, self.core, self.factor + other.factor)
+        return Form(terms, constant)
+
+    def _has_core_of(self, other: "Form") -> bool:
+        """Whether both are multiples of one core whose coefficients are exact: then c·core + d·core = (c + d)·core."""
+        if self.terms.keys() != other.terms.keys() or (self._core is None and other._core is None):
+            return False
+        core = self.core
+        return core.key() == other.core.key() and not any(number.most_doubt for number in core.terms.values())
 
     def __sub__(self, other: "Form") -> "Form":
         return self + -other
 
     def __neg__(self) -> "Form":
-        return Form({node: -number for node, number in self.terms.items()}, -self.constant)
+        return self.times(Number(-1.0))
 
     def times(self, factor: Number) -> "Form":
         """Multiplied by one number for all tokens."""
         assert factor.is_steady
-        return Form({node: number * factor for node, number in self.terms.items()}, self.constant * factor)
+        if factor.key() == ONE.key():
+            return self
+        terms = {node: number * factor for node, number in self.terms.items()}
+        return Form(terms, self.constant * factor, self.core, self.factor * factor)
 
     def scaled(self, factor: float) -> "Form":
         """Multiplied by an exact number."""
@@ -84,7 +115,12 @@ class Form:
     @property
     def without_constant(self) -> "Form":
         """The terms alone."""
-        return Form(self.terms)
+        return Form(self.terms, ZERO, self._core, self.factor)
+
+    def renamed(self, nodes: Mapping[Node, Node]) -> "Form":
+        """The same form over other nodes."""
+        core = None if self._core is None else self._core.renamed(nodes)
+        return Form({nodes[node]: number for node, number in self.terms.items()}, self.constant, core, self.factor)
 
     @property
     def constant_value(self) -> Number:

@@ -12,7 +12,7 @@ import numpy as np
 from anyformer.arrays import Array, Booleans
 from anyformer.intervals import IntervalArray
 from anyformer.programs.functions import FUNCTIONS
-from anyformer.programs.numbers import Number
+from anyformer.programs.numbers import UP, Number
 
 Interval = Any  # IntervalArray, whose operators come from NumPy's mixin
 
@@ -24,62 +24,81 @@ class Jet:
     value: Interval
     slope: Interval
     bend: Interval
+    leap: Array
+    """How far f may jump within each interval."""
 
     @classmethod
     def variable(cls, low: Array, high: Array) -> "Jet":
         """The argument itself."""
-        return cls(IntervalArray(low, high), _all(1.0, low), _all(0.0, low))
+        return cls(IntervalArray(low, high), _all(1.0, low), _all(0.0, low), np.zeros(np.shape(low)))
 
     @classmethod
     def constant(cls, number: Number, like: "Jet") -> "Jet":
         """One number everywhere."""
         zero = _all(0.0, like.value.low)
-        return cls(zero + _interval(number), zero, zero)
+        return cls(zero + _interval(number), zero, zero, np.zeros(zero.shape))
 
     def __add__(self, other: "Jet") -> "Jet":
-        return Jet(self.value + other.value, self.slope + other.slope, self.bend + other.bend)
+        leap = UP * (self.leap + other.leap)
+        return Jet(self.value + other.value, self.slope + other.slope, self.bend + other.bend, leap)
 
     def __sub__(self, other: "Jet") -> "Jet":
-        return Jet(self.value - other.value, self.slope - other.slope, self.bend - other.bend)
+        leap = UP * (self.leap + other.leap)
+        return Jet(self.value - other.value, self.slope - other.slope, self.bend - other.bend, leap)
 
     def __mul__(self, other: "Jet") -> "Jet":
         slope = self.value * other.slope + self.slope * other.value
         bend = self.value * other.bend + 2.0 * (self.slope * other.slope) + self.bend * other.value
-        return Jet(self.value * other.value, slope, bend)
+        # a·b − a′·b′ = a·(b − b′) + b′·(a − a′), and the values lie in the enclosures on both sides of a jump.
+        leap = UP * (_times(_size(self.value), other.leap) + _times(_size(other.value), self.leap))
+        return Jet(self.value * other.value, slope, bend, leap)
 
     def times(self, number: Number) -> "Jet":
         """Multiplied by a number."""
         factor = _interval(number)
-        return Jet(self.value * factor, self.slope * factor, self.bend * factor)
+        leap = UP * _times(np.asarray(number.size), self.leap)
+        return Jet(self.value * factor, self.slope * factor, self.bend * factor, leap)
 
     def plus(self, number: Number) -> "Jet":
         """A number added."""
-        return Jet(self.value + _interval(number), self.slope, self.bend)
+        return Jet(self.value + _interval(number), self.slope, self.bend, self.leap)
 
     def apply(self, function: str, parameter: float | None = None) -> "Jet":
         """g(f), by the chain rule: g′(f)·f′ and g″(f)·f′² + g′(f)·f″."""
         value, first, second = FUNCTIONS[function].jet(self.value, parameter)
-        return Jet(value, first * self.slope, second * np.square(self.slope) + first * self.bend)
+        bend = second * np.square(self.slope) + first * self.bend
+        return Jet(value, first * self.slope, bend, UP * _times(_size(first), self.leap))
 
     def chosen(self, yes: "Jet", no: "Jet") -> "Jet":
         """`yes` where this is positive, `no` elsewhere; where both may happen, the hull, with an unknown bend.
 
-        The slope is that of a function which may jump there, so it is unknown as well.
+        The slope is that of a function which may jump there, so it is unknown as well. A condition that is 0 at an end
+        of the interval alone, as it rises or falls strictly, chooses one branch inside; at a point where it is 0 both
+        count, for the function may come from either, and it jumps by the distance of the two.
         """
-        is_yes, is_no = np.asarray(self.value.low >= 0), np.asarray(self.value.high <= 0)
-        return _chosen(is_yes, is_no, yes, no, knows_slope=False)
+        low, high = np.asarray(self.value.low), np.asarray(self.value.high)
+        strictly = np.asarray((self.slope.low > 0) | (self.slope.high < 0))
+        is_yes = (low > 0) | ((low >= 0) & (high > 0) & strictly)
+        is_no = (high < 0) | ((high <= 0) & (low < 0))
+        apart = np.maximum(np.abs(yes.value.high - no.value.low), np.abs(no.value.high - yes.value.low))
+        leap = np.where(is_yes, yes.leap, np.where(is_no, no.leap, yes.leap + no.leap + apart))
+        # A condition that jumps itself may choose anything.
+        leap = np.where(self.leap > 0, np.inf, leap)
+        made = _chosen(is_yes, is_no, yes, no, knows_slope=False)
+        return Jet(made.value, made.slope, made.bend, UP * leap)
 
     def relu(self) -> "Jet":
         """max(f, 0): continuous, so that slopes lie in the hull of both branches."""
         is_up, is_down = np.asarray(self.value.low >= 0), np.asarray(self.value.high <= 0)
         zero = _all(0.0, self.value.low)
-        return _chosen(is_up, is_down, self, Jet(zero, zero, zero), knows_slope=True)
+        made = _chosen(is_up, is_down, self, Jet(zero, zero, zero, np.zeros(zero.shape)), knows_slope=True)
+        return Jet(made.value, made.slope, made.bend, self.leap)
 
     def absolute(self) -> "Jet":
         """|f|."""
         is_up, is_down = np.asarray(self.value.low >= 0), np.asarray(self.value.high <= 0)
-        made = _chosen(is_up, is_down, self, Jet(-self.value, -self.slope, -self.bend), knows_slope=True)
-        return Jet(np.abs(self.value), made.slope, made.bend)
+        made = _chosen(is_up, is_down, self, Jet(-self.value, -self.slope, -self.bend, self.leap), knows_slope=True)
+        return Jet(np.abs(self.value), made.slope, made.bend, self.leap)
 
 
 def _chosen(is_yes: Booleans, is_no: Booleans, yes: Jet, no: Jet, *, knows_slope: bool) -> Jet:
@@ -91,7 +110,17 @@ def _chosen(is_yes: Booleans, is_no: Booleans, yes: Jet, no: Jet, *, knows_slope
             is_yes, a.high, np.where(is_no, b.high, np.maximum(a.high, b.high) if is_known else unknown.high)
         )
         parts.append(IntervalArray(low, high))
-    return Jet(*parts)
+    value, slope, bend = parts
+    return Jet(value, slope, bend, np.zeros(is_yes.shape))
+
+
+def _size(one: Interval) -> Array:
+    return np.asarray(np.maximum(np.abs(one.low), np.abs(one.high)))
+
+
+def _times(size: Array, leap: Array) -> Array:
+    """size·leap; no leap stays none, however large the size."""
+    return np.asarray(np.where(leap == 0, 0.0, size * leap))
 
 
 def _all(value: float, like: Array) -> Interval:

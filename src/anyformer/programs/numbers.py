@@ -19,7 +19,7 @@ UNIT = 2.0**-53
 # Doubts are themselves computed in float64, with fewer than 16 roundings a step; this much more makes up for them.
 UP = 1 + 16 * UNIT
 # Products below the smallest normal number are off by up to this.
-TINY = 2.0**-1074
+SMALLEST, TINY = 2.0**-1022, 2.0**-1074
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,14 +31,21 @@ class Number:
 
     def __add__(self, other: "Number") -> "Number":
         total, rounding = _two_sum(self.value, other.value)
-        return Number(total, (self.doubt + other.doubt + rounding) * UP)
+        # A sum of which only one part is not 0 is exact; so adding 0 changes nothing.
+        parts = np.not_equal(self.doubt, 0) * 1 + np.not_equal(other.doubt, 0) + np.not_equal(rounding, 0)
+        return Number(total, _plain((self.doubt + other.doubt + rounding) * np.where(parts > 1, UP, 1.0)))
 
     def __mul__(self, other: "Number") -> "Number":
         product = self.value * other.value
-        exact = _is_power_of_two(self.value) | _is_power_of_two(other.value) | (product == 0)
+        # A power of two shifts the exponent alone, unless that leaves the normal numbers.
+        is_shift = (_is_power_of_two(self.value) | _is_power_of_two(other.value)) & (np.abs(product) >= SMALLEST)
+        exact = is_shift | np.equal(self.value, 0) | np.equal(other.value, 0)
         rounding = np.where(exact, 0.0, UNIT * np.abs(product) + TINY)
-        carried = np.abs(self.value) * other.doubt + np.abs(other.value) * self.doubt + self.doubt * other.doubt
-        return Number(_plain(product), _plain((carried + rounding) * UP))
+        carried = _above(self.value, other.doubt) + _above(other.value, self.doubt) + _above(self.doubt, other.doubt)
+        # Scaled by a power of two without doubt, the doubt is exact as well.
+        scales = [_is_power_of_two(one.value) & np.equal(one.doubt, 0) for one in (self, other)]
+        up = np.where((scales[0] | scales[1]) & exact, 1.0, UP)
+        return Number(_plain(product), _plain((carried + rounding) * up))
 
     def __neg__(self) -> "Number":
         return Number(-self.value, self.doubt)
@@ -101,6 +108,11 @@ def _two_sum(a: Real, b: Real) -> tuple[Real, Real]:
     part = total - a
     error = (a - (total - part)) + (b - part)
     return _plain(total), _plain(np.abs(error))
+
+
+def _above(a: Real, b: Real) -> Real:
+    """|a·b|, up to a rounding; not 0 unless a factor is."""
+    return np.where(np.equal(a, 0) | np.equal(b, 0), 0.0, np.abs(np.multiply(a, b)) + TINY)
 
 
 def _is_power_of_two(value: Real) -> Booleans:

@@ -34,6 +34,8 @@ Range = tuple[float, float]
 EVERYTHING: Range = (-math.inf, math.inf)
 # One rounding, relatively, with room for the rounding of this bound itself.
 ULP = 2.0**-52
+# Products that underflow are off by up to TINY; SMALL is far above it, and far below what matters.
+TINY, SMALL = 2.0**-1074, 2.0**-1000
 
 
 def size(r: Range) -> float:
@@ -62,12 +64,27 @@ def scaled(c: float, r: Range) -> Range:
 
 
 def _multiplied(number: Number, r: Range) -> Range:
-    """A number with its doubt, times a range; up to one rounding of the ends."""
+    """A number with its doubt, times a range; up to two roundings of the ends."""
     value, doubt = float(number.value), number.most_doubt
-    if not doubt:
-        return scaled(value, r)
-    corners = [c * end for c in (value - doubt, value + doubt) for end in r]
-    return min(corners), max(corners)
+    factors = (value - doubt, value + doubt) if doubt else (value,)
+    ends = [scaled(c, r) for c in factors]
+    low, high = min(end[0] for end in ends), max(end[1] for end in ends)
+    # Products that underflow may be off by this; what is 0, or has one sign, stays so.
+    some_negative = (min(factors) < 0 < r[1]) or (max(factors) > 0 > r[0])
+    some_positive = (max(factors) > 0 and r[1] > 0) or (min(factors) < 0 and r[0] < 0)
+    return low - TINY if some_negative else low, high + TINY if some_positive else high
+
+
+def _relative_doubt(number: Number) -> float:
+    doubt, value = number.most_doubt, abs(float(number.value))
+    return 0.0 if not doubt else doubt / value if value else math.inf
+
+
+def _finite(found: Range, what: object) -> Range:
+    """The range if it is one; NaN and infinite ends are refused, for comparisons would lose them."""
+    if not (math.isfinite(found[0]) and math.isfinite(found[1])):
+        raise NotTraceable(f"the step {what} must have finite values on the domain; no bound of them was found")
+    return found
 
 
 class Ranges:
@@ -106,7 +123,7 @@ class Ranges:
         if root is not None:
             curve = Curve(self.roots.form_curve(form, root), *self.form(root))
             found = meet(found, self._within_domain(curve, form))
-        return found
+        return _finite(found, form)
 
     def _sum(self, form: Form) -> Range:
         """Term by term; a token's own share in a mean is counted with the token."""
@@ -117,6 +134,7 @@ class Ranges:
         own: dict[Node, list[Number]] = {}
         for node, number in form.terms.items():
             inner = node.args[0].only_node() if isinstance(node.step, Mean) else None
+            inner = inner if inner is not None and inner[1].key() == ONE.key() else None
             of_token, of_mean = own.setdefault(node if inner is None else inner[0], [ZERO, ZERO])
             own[node if inner is None else inner[0]] = (
                 [of_token + number, of_mean] if inner is None else [of_token, of_mean + number]
@@ -129,11 +147,11 @@ class Ranges:
                 low, high = _multiplied(c, self.node(node))
                 lows.append(low)
                 highs.append(high)
+        if not all(map(math.isfinite, (*lows, *highs))):
+            return EVERYTHING
         # Sums of exact zeros are exact, and what is not negative stays so: a mean of squares may go to a root.
-        roundings = (len(lows) + 4) * ULP if form.terms else 0.0
-        return math.fsum(lows) - roundings * math.fsum(map(abs, lows)), (
-            math.fsum(highs) + roundings * math.fsum(map(abs, highs))
-        )
+        roundings = (len(lows) + 4) * ULP if form.terms or doubt else 0.0
+        return sum(lows) - roundings * sum(map(abs, lows)), sum(highs) + roundings * sum(map(abs, highs))
 
     def _node(self, node: Node) -> Range:
         args = [self.form(form) for form in node.args]
@@ -164,9 +182,7 @@ class Ranges:
                 found = meet(outward(min(corners), max(corners)), self._share(node))
         if self.roots.of(node) is not None:
             found = meet(found, self._within_domain(self.curve(node), node))
-        if not (math.isfinite(found[0]) and math.isfinite(found[1])):
-            raise NotTraceable(f"the step {node} must have finite values on the domain; no bound of them was found")
-        return found
+        return _finite(found, node)
 
     def _within_domain(self, curve: Curve, what: object) -> Range:
         try:
@@ -188,7 +204,7 @@ class Ranges:
             if mean is None or not isinstance(mean[0].step, Mean) or mean[1].key() != ONE.key():
                 continue
             inner = mean[0].args[0].only_node()
-            if inner is None or inner[0].step != Apply("exp"):
+            if inner is None or inner[0].step != Apply("exp") or inner[1].key() != ONE.key():
                 continue
             exponent, c = inner[0].args[0], -float(number.value)
             rest = form - Form({node: number}) - exponent.scaled(c)
@@ -196,9 +212,12 @@ class Ranges:
                 continue
             low, high = self.form(exponent)
             room = (high - low) * (1 + 2 * ULP)
+            if not room < 700:
+                continue
             ends = [-math.log((1 + (n - 1) * math.exp(sign * room)) / n) for sign in (1, -1)]
             offset = float(rest.constant.value)
-            grown = 64 * ULP * (1 + abs(offset) + c * max(map(abs, ends))) + rest.constant.most_doubt
+            # exp, the sum and the quotient are a handful of roundings, which log turns into as many absolute ones.
+            grown = 64 * ULP * (abs(offset) + c * (1 + max(map(abs, ends)))) + rest.constant.most_doubt * (1 + ULP)
             return c * ends[0] + offset - grown, c * ends[1] + offset + grown
         return EVERYTHING
 
@@ -218,14 +237,13 @@ class Ranges:
             factor = top[1] * inverse[1]
             k, c, c0 = (float(number.value) for number in (factor, c_number, bottom.constant))
             low, high = self.node(top[0])
-            if min(k, c, c0, low) < 0 or c / n * (low + (n - 1) * high) + c0 <= 0 or (low == 0 and c0 == 0):
+            if not min(k, c, c0, low) >= 0 or (low == 0 and c0 == 0):
                 continue
-            doubt = 32 * ULP + sum(
-                x.most_doubt / v for x, v in ((factor, k), (c_number, c), (bottom.constant, c0)) if v
-            )
-            ends = (
-                k * low / (c / n * (low + (n - 1) * high) + c0),
-                k * high / (c / n * (high + (n - 1) * low) + c0),
-            )
-            return ends[0] * (1 - doubt), ends[1] * (1 + doubt)
+            below = [c / n * (low + (n - 1) * high) + c0, c / n * (high + (n - 1) * low) + c0]
+            of_top, of_bottom = _relative_doubt(factor), max(map(_relative_doubt, (c_number, bottom.constant)))
+            if not min(below) > SMALL or not of_bottom < 0.5:
+                continue
+            # (1 ± of_top)/(1 ∓ of_bottom), and a dozen roundings.
+            grown = (of_top + of_bottom) / (1 - of_bottom) + 32 * ULP
+            return max(k * low / below[0] * (1 - grown) - SMALL, 0.0), k * high / below[1] * (1 + grown) + SMALL
         return EVERYTHING

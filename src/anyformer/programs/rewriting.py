@@ -1,13 +1,14 @@
 """Identities that make a program smaller, or its errors easier to bound. Every one is exact in real numbers."""
 
+from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
 
 from anyformer.programs.constants import applied
 from anyformer.programs.forms import Form, Node
-from anyformer.programs.numbers import ZERO, Number, enclosed
-from anyformer.programs.steps import Apply, Mean, Norm, Product, Step
+from anyformer.programs.numbers import ONE, UNIT, UP, ZERO, Number, enclosed
+from anyformer.programs.steps import Apply, Mean, Minimum, Norm, Product, Step
 
 SQUARE, EXP, RECIPROCAL = Apply("square"), Apply("exp"), Apply("reciprocal")
 
@@ -37,12 +38,59 @@ class Steps(Protocol):
 
 
 def ratio(a: Form, b: Form) -> Number | None:
-    """The c with a = c·b, if there is one without doubt; b is no constant."""
+    """The c with a = c·b in their terms, if there is one: they are multiples of one core, or of one node.
+
+    With a doubt if c was rounded; constants are not looked at.
+    """
     if a.terms.keys() != b.terms.keys() or not b.terms:
         return None
-    node = next(iter(b.terms))
-    factor = float(a.terms[node].value) / float(b.terms[node].value)
-    return Number(factor) if (a - b.scaled(factor)).key() == Form().key() else None
+    if len(b.terms) == 1:
+        (above,), (below,) = a.terms.values(), b.terms.values()
+    elif a.core.key() == b.core.key():
+        above, below = a.factor, b.factor
+    else:
+        return None
+    if above.key() == below.key():
+        return ONE
+    if abs(float(below.value)) <= below.most_doubt:
+        return None  # it may be 0
+    return above if below.key() == ONE.key() else above * applied("reciprocal", below, None)
+
+
+def proportional(a: Form, b: Form) -> tuple[Number, Form] | None:
+    """(c, r) with a = c·b + r, if a is proportional to b as far as rounding lets one see; b is no constant.
+
+    The values of r are 0, its doubts cover what is left. So r also covers a left-over that counts for some inputs only.
+    """
+    node = next((node for node in b.terms if float(b.terms[node].value)), None)
+    if node is None or not a.terms.keys() <= b.terms.keys() or node not in a.terms:
+        return None
+    slope = Number(float(a.terms[node].value) / float(b.terms[node].value))
+    rest = a - b.times(slope)
+    parts = [(number, a.terms.get(node, ZERO)) for node, number in rest.terms.items()]
+    for number, own in [*parts, (rest.constant, a.constant)]:
+        # The slope is rounded once, and a few roundings more are no difference that anybody meant.
+        if np.any(np.abs(number.value) > number.doubt + 4 * UNIT * np.abs(own.value)):
+            return None
+    return slope, Form({node: _left_over(number) for node, number in rest.terms.items()}, _left_over(rest.constant))
+
+
+def _left_over(number: Number) -> Number:
+    bound = (np.abs(number.value) + np.asarray(number.doubt)) * UP
+    return Number(np.zeros_like(bound), bound) if bound.ndim else Number(0.0, float(bound))
+
+
+def settled(form: Form) -> Form:
+    """The form with c·min(a, b) + c·max(a, b) written as c·(a + b): what cancels need not be computed first."""
+    for node, number in form.terms.items():
+        if not isinstance(node.step, Minimum):
+            continue
+        a, b, top = node.args
+        (largest,) = top.terms
+        if largest in form.terms and form.terms[largest].key() == number.key() and not number.most_doubt:
+            rest = {one: other for one, other in form.terms.items() if one not in (node, largest)}
+            return settled(Form(rest, form.constant) + (a + b).times(number))
+    return form
 
 
 def norm(builder: Steps, form: Form) -> Form | None:
@@ -78,13 +126,11 @@ def _proportional(builder: Steps, a: Form, b: Form) -> Form | None:
     """b = c·a + e: one square instead of two."""
     if not a.constant.is_steady or not b.constant.is_steady:
         return None
-    slope = ratio(b.without_constant, a.without_constant)
+    slope = ratio(b, a)
     if slope is None:
         return None
-    offset = b - a.times(slope)
-    if offset.terms:
-        return None
-    return builder.apply("square", a).times(slope) + a.times(offset.constant)
+    # a·(c·a + e)
+    return builder.apply("square", a).times(slope) + a.times(b.constant + -(a.constant * slope))
 
 
 def _softmax(builder: Steps, top: Form, bottom: Form) -> Form | None:
@@ -140,7 +186,9 @@ def _reciprocal_of_mean(form: Form) -> tuple[Node, Number] | None:
 def _root(number: Number) -> Number:
     value, doubt = float(number.value), float(number.doubt)
     root = float(np.sqrt(value))
-    if doubt == 0 and root * root == value and root == np.round(root * 2.0**20) / 2.0**20:
+    if doubt == 0 and Fraction(root) ** 2 == Fraction(value):
         return Number(root)
+    # A difference and a root are rounded once each.
     low, high = np.sqrt(max(value - doubt, 0.0)), np.sqrt(value + doubt)
-    return enclosed(float(np.nextafter(np.nextafter(low, 0), 0)), float(np.nextafter(np.nextafter(high, 9e9), np.inf)))
+    down, up = np.nextafter(np.nextafter(low, 0.0), 0.0), np.nextafter(np.nextafter(high, np.inf), np.inf)
+    return enclosed(float(down), float(up))

@@ -4,7 +4,6 @@ formula.
 GELU, x·Φ(x), is a function of x: its product, erf and scaling are one curve, and need one group of hidden units.
 """
 
-import math
 from collections.abc import Callable, Iterable
 
 from anyformer.programs.forms import Form, Node
@@ -59,7 +58,8 @@ class Roots:
 
     def _line(self, form: Form, root: Form) -> Number | None:
         """The c with which the root enters the form beside its curves."""
-        straight = Form({node: number for node, number in form.terms.items() if self.of(node) is None})
+        terms = {node: number for node, number in form.terms.items() if self.of(node) is None}
+        straight = form if len(terms) == len(form.terms) else Form(terms)
         return ZERO if straight.is_constant else ratio(straight, root)
 
     def curve(self, node: Node) -> Callable[[Jet], Jet]:
@@ -106,25 +106,21 @@ class Roots:
 
 
 def _multiple(form: Form, root: Form) -> tuple[Number, Number] | None:
-    """(c, e) with form = c·root + e; for a root with a constant of the place only form = c·root."""
+    """(c, e) with form = c·root + e, if it is so; a root with a constant of the place enters as a whole."""
     if form.is_constant:
         return ZERO, form.constant
-    slope = ratio(form.without_constant, root.without_constant)
+    slope = ratio(form, root)
     if slope is None:
         return None
-    offset = form - root.times(slope)
-    return (slope, offset.constant) if offset.is_fixed else None
+    offset = form.constant + -(root.constant * slope)
+    return (slope, offset) if Number(offset.value, offset.doubt).is_steady else None
 
 
 def normal(form: Form) -> Form:
-    """The direction of a form: without its constant, and divided by a power of two, which is exact.
+    """The direction of a form: its core, or its one node.
 
-    A constant of the place stays: it cannot be moved into the curve, which is the same for all tokens. A single node
-    is its own direction.
+    A constant of the place stays: it cannot be moved into the curve, which is the same for all tokens.
     """
-    keeps = form if not form.constant.is_steady else form.without_constant
-    if len(form.terms) == 1 and form.constant.is_steady:
-        return Form(dict.fromkeys(form.terms, ONE))
-    first = min(form.terms, key=lambda node: node.number)
-    exponent = math.frexp(float(form.terms[first].value))[1]
-    return keeps.scaled(2.0 ** (1 - exponent))
+    if not form.constant.is_steady:
+        return form
+    return Form(dict.fromkeys(form.terms, ONE)) if len(form.terms) == 1 else form.core

@@ -113,11 +113,9 @@ class Table:
     __slots__ = ("_hash", "doubts", "values")
 
     def __init__(self, values: Array, doubts: Array | float = 0.0) -> None:
-        self.values = np.array(values, dtype=np.float64)
-        self.doubts = np.array(np.broadcast_to(doubts, self.values.shape))
-        self.values.setflags(write=False)
-        self.doubts.setflags(write=False)
-        self._hash = hash((self.values.shape, self.values.tobytes(), self.doubts.tobytes()))
+        self.values = _compact(np.array(values, dtype=np.float64))
+        self.doubts = _compact(np.array(np.broadcast_to(doubts, self.values.shape)))
+        self._hash = hash((self.values.shape, self.values[:1].tobytes(), self.values[-1:].tobytes()))
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -136,3 +134,11 @@ class Table:
 
     def __repr__(self) -> str:
         return f"Table({' × '.join(map(str, self.values.shape))})"
+
+
+def _compact(values: Array) -> Array:
+    """A read-only copy; rows that are all equal, as of a copied token, take the memory of one."""
+    if values.ndim == 2 and len(values) > 1 and (values == values[:1]).all():
+        return np.broadcast_to(values[:1].copy(), values.shape)
+    values.setflags(write=False)
+    return values

@@ -29,8 +29,8 @@ MOST_TERMS = 6
 def formulas(program: Program, computed: Collection[int]) -> dict[str, Any]:
     """What the network computes, step by step, and its outputs, by the names of the steps."""
     steps = [node for node in program.nodes if node.number in computed]
-    named = {name_of(node): formula(node) for node in steps}
-    return {"steps": named, "outputs": [text(form) for form in program.outputs]}
+    named = {name_of(node): formula(node, computed) for node in steps}
+    return {"steps": named, "outputs": [text(form, computed) for form in program.outputs]}
 
 
 def name_of(node: Node) -> str:
@@ -42,9 +42,9 @@ def name_of(node: Node) -> str:
     return f"x{node.step.coordinate}" if isinstance(node.step, Input) else f"v{node.number}"
 
 
-def formula(node: Node) -> str:
-    """The step with its arguments."""
-    args = [text(form) for form in node.args]
+def formula(node: Node, computed: Collection[int] | None = None) -> str:
+    """The step with its arguments; arguments that the network does not compute by themselves are written out."""
+    args = [text(form, computed) for form in node.args]
     match node.step:
         case Apply(function, None):
             return f"{function}({args[0]})"
@@ -77,13 +77,13 @@ def formula(node: Node) -> str:
     return name_of(node)
 
 
-def text(form: Form) -> str:
-    """A form as people write it.
+def text(form: Form, computed: Collection[int] | None = None) -> str:
+    """A form as people write it; with `computed`, nodes that are not among them are written out.
 
     >>> text(Form.of(0.5))
     '0.5'
     """
-    parts: list[tuple[float, str]] = [(float(number.value), name_of(node)) for node, number in form.terms.items()]
+    parts = [(float(number.value), _called(node, computed)) for node, number in form.terms.items()]
     shown = [_term(value, name) for value, name in parts[:MOST_TERMS]]
     if len(parts) > MOST_TERMS:
         shown.append(f"+ … ({len(parts) - MOST_TERMS} more)")
@@ -93,6 +93,13 @@ def text(form: Form) -> str:
         shown.append(_term(float(form.constant.value), ""))
     joined = " ".join(shown)
     return joined[2:] if joined.startswith("+ ") else "−" + joined[2:] if joined.startswith("− ") else joined
+
+
+def _called(node: Node, computed: Collection[int] | None) -> str:
+    """The name of a node, or its formula if the network has it only as a part of a longer one."""
+    if computed is None or node.number in computed or isinstance(node.step, Input | Minimum):
+        return name_of(node)
+    return _bracketed(formula(node, computed)) if isinstance(node.step, Product | Choice) else formula(node, computed)
 
 
 def _term(value: float, name: str) -> str:

@@ -52,7 +52,7 @@ def targets_data(entries: list[TargetEntry]) -> dict[str, Any]:
 
 
 def targets_view(entries: list[TargetEntry]) -> RenderableType:
-    """The targets as a table; positional ones need --positions."""
+    """The targets as a table, with which of them depend on the order of tokens."""
     rows = [
         (entry.name, entry.symmetry, number(entry.lipschitz), _settings(entry.parameters), entry.description)
         for entry in entries

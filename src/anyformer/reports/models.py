@@ -1,10 +1,12 @@
 """A model, as data and as text: what it is made of and what is claimed of it."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Group, RenderableType
 
+from anyformer.certificates.bounds.powers import exponent_data
 from anyformer.certificates.claims.certificate import Certificate
 from anyformer.model import Model
 from anyformer.networks.layers import own_sizes
@@ -129,16 +131,22 @@ def _claim_data(certificate: Certificate) -> dict[str, Any]:
     measured = certificate.measured
     return {
         "target": certificate.target.name,
-        "p": certificate.p,
+        "p": exponent_data(certificate.p),
         "epsilon": certificate.tolerance,
         "certified_error": certificate.certified_error,
         "measured_error": measured.error,
         "measured_interval": [measured.low, measured.high],
         "kind": certificate.kind.value,
-        "cells_per_axis": None if certificate.grid is None else list(certificate.grid.cells_per_axis),
+        "cells_per_axis": _cells_per_axis(certificate),
         "method": certificate.construction.get("method"),
         "id_bits": certificate.construction.get("id_bits"),
     }
+
+
+def _cells_per_axis(certificate: Certificate) -> list[int] | None:
+    if certificate.cells is not None:
+        return [certificate.cells] * certificate.target.width
+    return None if certificate.grid is None else list(certificate.grid.cells_per_axis)
 
 
 def _title(model: Model) -> RenderableType:
@@ -156,6 +164,8 @@ def _claim(certificate: Certificate) -> str:
 
 def _measured(certificate: Certificate) -> str:
     measured = certificate.measured
+    if certificate.p == math.inf:
+        return f"{error_size(measured.error)}, the largest on {count(measured.samples)} samples"
     interval = f"{error_size(measured.low)} to {error_size(measured.high)}"
     return f"{error_size(measured.error)} ({interval}, on {count(measured.samples)} samples)"
 
@@ -174,10 +184,13 @@ def _size_facts(model: Model) -> list[tuple[str, str]]:
 
 
 def _table_facts(certificate: Certificate) -> list[tuple[str, str]]:
-    if certificate.grid is None:
+    if (cells := _cells_per_axis(certificate)) is None:
         return []
+    per_axis = ("cells per axis", " × ".join(map(count, cells)))
+    if certificate.grid is None:
+        return [per_axis]
     return [
-        ("cells per axis", " × ".join(map(count, certificate.grid.cells_per_axis))),
+        per_axis,
         ("context ids", f"of {certificate.construction.get('id_bits', 'an unknown number of')} bits"),
     ]
 
@@ -185,7 +198,8 @@ def _table_facts(certificate: Certificate) -> list[tuple[str, str]]:
 def _block(network: Network) -> str:
     """The shape of every block, or of the largest."""
     shape = network.shape
-    sizes = f"{shape.heads} heads of size {shape.head_size}, {shape.hidden_size} hidden units"
+    heads = "1 head" if shape.heads == 1 else f"{count(shape.heads)} heads"
+    sizes = f"{heads} of size {count(shape.head_size)}, {count(shape.hidden_size)} hidden units"
     return f"at most {sizes}" if any(own_sizes(stage, shape) for stage in network.stages) else sizes
 
 

@@ -5,11 +5,13 @@ from typing import Any
 
 from rich.console import Group, RenderableType
 
+from anyformer.certificates.bounds.powers import exponent_data
 from anyformer.construction.plans.compiled_plan import CompiledPlan
+from anyformer.construction.plans.interpolation_plan import InterpolationPlan
 from anyformer.construction.plans.plan import Plan, PlannedStage
 from anyformer.construction.plans.table_plan import TablePlan
 from anyformer.patterns.exchange.json_form import in_short
-from anyformer.reports.programs import program_rows, program_view
+from anyformer.reports.programs import program_rows, program_summary, program_view, summary_view
 from anyformer.reports.stages import stage_row, stage_table
 from anyformer.reports.terminal import count, duration, error_size, facts, heading, number, size, table
 
@@ -21,7 +23,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "target": plan.target.name,
         "tokens": target.tokens,
         "width": target.width,
-        "p": request.p,
+        "p": exponent_data(request.p),
         "epsilon": request.tolerance,
         "positions": plan.has_positions,
         "method": plan.method.name,
@@ -53,6 +55,14 @@ def _kind_data(plan: Plan) -> dict[str, Any]:
             "id_bits": plan.id_bits,
             "error": asdict(plan.error),
         }
+    if isinstance(plan, InterpolationPlan):
+        return {
+            "cells_per_axis": plan.cells_per_axis,
+            "nodes": plan.nodes,
+            "stream_width": plan.written.network.stream_width,
+            "hidden_units": plan.written.network.hidden_unit_count,
+            "program": program_summary(plan.written.hints),
+        }
     if isinstance(plan, CompiledPlan):
         return {
             "stream_width": plan.written.network.stream_width,
@@ -69,7 +79,8 @@ def plan_view(plan: Plan) -> RenderableType:
             ("method", plan.method.name),
             (
                 "block",
-                f"{plan.shape.heads} heads of size {plan.shape.head_size}, {plan.shape.hidden_size} hidden units",
+                f"{plan.shape.heads} head{'' if plan.shape.heads == 1 else 's'} of size {plan.shape.head_size}, "
+                f"{plan.shape.hidden_size} hidden units",
             ),
             *_kind_facts(plan),
             ("layers", f"{count(plan.layers)}, of which {count(plan.attention_layers)} attention"),
@@ -106,6 +117,8 @@ def _kind_facts(plan: Plan) -> list[tuple[str, str]]:
 def _kind_views(plan: Plan) -> list[RenderableType]:
     if isinstance(plan, TablePlan):
         return [_error_view(plan)]
+    if isinstance(plan, InterpolationPlan):
+        return [summary_view(plan.written.hints)]
     if isinstance(plan, CompiledPlan):
         return [program_view(plan.program, plan.written.hints)]
     return []

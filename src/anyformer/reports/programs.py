@@ -25,8 +25,28 @@ def program_view(program: Program, hints: Sequence[Hint]) -> RenderableType:
     return _table(program_rows(program, hints))
 
 
+def program_summary(hints: Sequence[Hint]) -> list[dict[str, Any]]:
+    """How many steps each layer computes: the copies, comparisons and hats of an interpolant are too many to list."""
+    layers = sorted({hint.layer for hint in hints})
+    return [_layer_summary(layer, [hint for hint in hints if hint.layer == layer]) for layer in layers]
+
+
+def _layer_summary(layer: int, hints: Sequence[Hint]) -> dict[str, Any]:
+    by_heads = any(hint.head is not None for hint in hints)
+    by, what = ("heads", "copies of tokens") if by_heads else ("units", "maxima, hats of nodes, gates")
+    return {"layer": layer, "by": by, "steps": len(hints), "what": what}
+
+
+def summary_view(hints: Sequence[Hint]) -> RenderableType:
+    """The same as a table."""
+    rows = [(str(row["layer"]), count(row["steps"]), row["what"], row["by"]) for row in program_summary(hints)]
+    return table(("layer", "steps", "what they are", "by"), rows, wrapping=("what they are",), right=("steps",))
+
+
 def stated_program(certificate: Certificate) -> list[dict[str, Any]]:
-    """The steps as a certificate states them, with the errors that it states."""
+    """The steps as a certificate states them, with the errors that it states; of an interpolant only how many."""
+    if certificate.cells is not None:
+        return program_summary(certificate.hints)
     stated = certificate.construction.get("program")
     return _rows(stated if isinstance(stated, Mapping) else {}, certificate.hints, certificate.terms)
 
@@ -35,6 +55,8 @@ def program_of(certificate: Certificate) -> list[RenderableType]:
     """The same as text; nothing for a table."""
     if certificate.grid is not None:
         return []
+    if certificate.cells is not None:
+        return [heading("Program"), summary_view(certificate.hints)]
     return [heading("Program"), _table(stated_program(certificate))]
 
 

@@ -1,10 +1,12 @@
 """A verification, as data and as text: the verdict first, then the derived values beside the stated ones."""
 
+import math
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from anyformer.certificates.bounds.powers import exponent_data
 from anyformer.certificates.checker import Verdict, Verification
 from anyformer.certificates.claims.certificate import ASSUMPTIONS, Certificate
 from anyformer.reports.terminal import error_size, facts, heading, numbers, table
@@ -30,7 +32,7 @@ def verification_data(result: Verification, certificate: Certificate) -> dict[st
         "meaning": result.verdict.value,
         "reason": result.reason,
         "target": certificate.target.name,
-        "p": certificate.p,
+        "p": exponent_data(certificate.p),
         "epsilon": certificate.tolerance,
         "kind": certificate.kind.value,
         "claim": result.claim.to_json(),
@@ -65,6 +67,8 @@ def verification_view(result: Verification, certificate: Certificate) -> Rendera
 
 def _measured(certificate: Certificate) -> str:
     measured = certificate.measured
+    if certificate.p == math.inf:
+        return f"{error_size(measured.error)} at most on samples, as stated"
     return f"{error_size(measured.error)} ({error_size(measured.low)} to {error_size(measured.high)}), as stated"
 
 

@@ -51,7 +51,7 @@ def test_one_refusal_is_no_failure_but_all_are(call):
     assert rows["selective-shift"]["layers"] is None
     none = call("compare", *SMALL, "--max-layers", 1)
     assert none.code == 1
-    assert none.out.count("refused: ") == 3
+    assert none.out.count("refused: ") == 4
 
 
 def test_patience(call):
@@ -65,12 +65,13 @@ def test_patience(call):
 
 
 @pytest.mark.parametrize("verb", [("compare", "--epsilon", 0.7), ("curve", "--from", 0.7, "--to", 0.9, "--points", 2)])
-def test_a_pattern_brings_positions_with_it(call, verb):
-    """Without --positions, sort is not what it declares; with a pattern all networks have positions."""
+def test_a_pattern_brings_positions_with_it(call, own, verb):
+    """Without --positions, one's own order is not what it declares; with a pattern all networks have positions."""
     name, *options = verb
-    outcome = call(name, "sort", "--tokens", 3, "--pattern", "ring", *options, "--json")
+    (own / "order.py").write_text("def order(x):\n    return x[:, ::-1]\n")
+    outcome = call(name, "order.py:order", "--tokens", 3, "--pattern", "ring", *options, "--json")
     assert (outcome.code, outcome.data["positions"]) == (0, True)
-    assert call(name, "sort", "--tokens", 3, *options).code == 2
+    assert call(name, "order.py:order", "--tokens", 3, *options).code == 2
 
 
 def test_own_functions(call, own):
@@ -85,8 +86,8 @@ def test_own_functions(call, own):
     [
         (("--epsilon", -1), "the tolerance (epsilon) must be positive and finite; got -1.0"),
         (("--epsilon", 0.3, "--p", 0.5), "p must be at least 1"),
-        (("--epsilon", 0.3, "--method", "magic"), "the method must be one of auto, compile, averaging"),
-        (("--epsilon", 0.3, "--hidden-size", 3), "hidden_size must be at least 4; got 3"),
+        (("--epsilon", 0.3, "--method", "magic"), "the method must be one of auto, compile, interpolation, averaging"),
+        (("--epsilon", 0.3, "--hidden-size", 0), "hidden_size must be at least 1; got 0"),
         (("--epsilon", 0.3, "--max-layers", 0), "max_layers must be at least 1; got 0"),
         (("--epsilon", 0.3, "--tightness", 0.5), "the tightness must be above 1 and finite; got 0.5"),
     ],

@@ -49,7 +49,7 @@ def test_plan_agrees_with_the_python_interface(call):
 def test_so_it_does_for_a_program(call):
     data = call("plan", "softmax", "--epsilon", 0.1, "--tokens", 3, "--p", "inf", "--json").data
     made = af.plan(af.targets.softmax(tokens=3), tolerance=0.1, p=float("inf"))
-    assert (data["method"], data["p"], data["epsilon"], data["positions"]) == ("compile", None, 0.1, False)
+    assert (data["method"], data["p"], data["epsilon"], data["positions"]) == ("compile", "inf", 0.1, False)
     for name in SIZES:
         assert data[name] == getattr(made, name)
     network = made.written.network
@@ -104,11 +104,15 @@ def test_plan_as_text(call):
     assert "\x1b" not in outcome.out
 
 
-def test_positions_are_asked_for(call, refused):
-    message = refused("plan", "sort", "--epsilon", 0.3, kind="TargetError")
+def test_positions_are_asked_for(call, refused, own):
+    (own / "order.py").write_text("def order(x):\n    return x[:, ::-1]\n")
+    mine = ("plan", "order.py:order", "--tokens", 3, "--epsilon", 0.3)
+    message = refused(*mine, kind="TargetError")
     assert "must be permutation equivariant" in message
     assert "--positions on the command line" in message
-    assert call("plan", "sort", "--epsilon", 0.3, "--positions", "--json").data["positions"] is True
+    assert call(*mine, "--positions", "--json").data["positions"] is True
+    # A ready-made target knows that the order of its tokens matters.
+    assert call("plan", "sort", "--epsilon", 0.3, "--json").data["positions"] is True
     # An equivariant target may have positions as well; a program has them only where it needs them.
     mean = ("plan", "mean-scale", "--epsilon", 0.3, "--positions", "--json")
     assert call(*mean, "--method", "averaging").data["positions"] is True
@@ -356,3 +360,11 @@ def test_a_request_names_its_target(own):
     assert made == af.targets.softmax(tokens=3, sharpness=5.0)
     positional = target_of(Options(target="softmax", epsilon=0.1, positions=True))
     assert positional == replace(af.targets.softmax(tokens=2), symmetry=Symmetry.NONE)
+
+
+def test_limits_of_heads_and_hidden_units(call):
+    limits = ("--heads", 2, "--hidden-size", 4)
+    data = call("plan", "softmax", "--tokens", 3, "--epsilon", 0.02, "--method", "compile", *limits, "--json").data
+    heads, head_size, hidden_size = data["block_shape"]
+    assert (heads <= 2, head_size, hidden_size) == (True, 1, 4)
+    assert data["layers"] > 4

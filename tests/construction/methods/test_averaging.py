@@ -23,7 +23,7 @@ from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.grids.sequences import all_sequences, id_count
 from anyformer.construction.stages.value_runs import find_runs
 from anyformer.errors import PlanError
-from anyformer.networks import evaluate
+from anyformer.networks import BlockShape, evaluate
 from anyformer.targets import Symmetry
 
 SIZES = [(2, 4), (2, 8), (2, 16), (3, 4), (3, 8), (4, 4), (4, 6), (5, 4)]
@@ -163,9 +163,14 @@ def test_a_refusal_names_a_tolerance_that_fits():
     assert plan(target, tolerance, method="averaging", max_layers=200).layers <= 200
 
 
-def test_fewer_than_four_hidden_units_are_refused():
-    with pytest.raises(PlanError, match="hidden_size must be at least 4; got 3"):
-        plan(af.targets.softmax(tokens=2), 0.1, method="averaging", hidden_size=3)
+@pytest.mark.parametrize("method", ["averaging", "selective-shift"])
+@pytest.mark.parametrize(("name", "least"), [("hidden_size", 4), ("heads", 2)])
+def test_blocks_smaller_than_those_of_tables_are_refused(method, name, least):
+    target = af.targets.mean_scale(tokens=2)
+    with pytest.raises(PlanError, match=f"{name} must be at least {least} for {method}; got {least - 1}"):
+        plan(target, 0.3, method=method, **{name: least - 1})
+    assert plan(target, 0.3, method=method, **{name: least}).shape == BlockShape(2, 1, 4)
+    assert plan(target, 0.3, method=method).shape == BlockShape(2, 1, 4)
 
 
 def test_coordinates_that_matter_more_get_more_cells():

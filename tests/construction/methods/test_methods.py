@@ -87,7 +87,7 @@ def test_a_method_of_ones_own_takes_one_short_file():
 
 
 def test_a_method_of_ones_own_is_saved_traced_and_compared_like_the_others(tmp_path):
-    model = af.construct(SOFTMAX, 0.4, method=Powers())
+    model = af.construct(SOFTMAX, 0.25, method=Powers())
     again = af.load(model.save(tmp_path / "model"))
     assert again.certificate.construction["method"] == "powers"
     seen = trace(again.network, again.certificate, [[0.1], [0.5], [0.9]])

@@ -40,7 +40,7 @@ def test_faithful_ids_have_2_n_plus_1_d_log_n_bits():
         ({"tolerance": 0.1, "p": math.inf}, "selective-shift needs a finite p, at most 64; got inf"),
         (
             {"tolerance": 0.1, "method": "magic"},
-            "must be one of auto, compile, averaging, selective-shift, .*; got 'magic'",
+            "must be one of auto, compile, interpolation, averaging, selective-shift, .*; got 'magic'",
         ),
     ],
 )

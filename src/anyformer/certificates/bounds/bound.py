@@ -9,8 +9,9 @@ one box (`walls`), where that shows anything. Outside a compact support g must b
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from anyformer.arrays import Array
 from anyformer.certificates.bounds.cells import Grid, rest_volume
 from anyformer.certificates.bounds.effort import ORDINARY, Effort, Visits
 from anyformer.certificates.bounds.evidence import Evidence, evidence_for
-from anyformer.certificates.bounds.job import Job, Sums, check_effort, together, visits_of
+from anyformer.certificates.bounds.job import PARTS, Job, Sums, check_effort, together, visits_of
 from anyformer.certificates.bounds.modulus_bound import INFLATION, modulus_sums
 from anyformer.certificates.bounds.powers import LEAST_TOLERANCE, MOST_TOLERANCE, check_exponent, power_above, unit_for
 from anyformer.certificates.bounds.refinement import TIGHTNESS as TIGHTNESS
@@ -64,11 +65,13 @@ def derive_bound(
     evidence: Evidence | None = None,
     progress: Callable[[int, int], None] | None = None,
     effort: Effort = ORDINARY,
+    stated: Mapping[str, float] = MappingProxyType({}),
 ) -> ErrorBound:
     """Bound the L^p distance of network and target.
 
-    With intervals, cells are refined until the bound is within the tolerance and as tight as asked. Raises NotShown
-    where no bound can be derived: for a network that cannot be followed (`gate`) or with too many cells (`effort`).
+    With intervals, cells are refined until the bound is within the tolerance and as tight as asked, and, as far as that
+    is cheap, until its terms are no larger than those *stated*. Raises NotShown where no bound can be derived: for a
+    network that cannot be followed (`gate`) or with too many cells (`effort`).
     """
     if not tightness > 1:
         raise CertificateError(f"the tightness must be above 1; got {tightness!r}")
@@ -86,7 +89,8 @@ def derive_bound(
             return float(whole) - rest.power(job, f_low, f_high)
 
         if evidence is Evidence.UNCONDITIONAL:
-            sums = refined_sums(job, Goal(left_for_cells, tightness), progress)
+            powers = {name: _power(stated[name], job) for name in PARTS if name in stated}
+            sums = refined_sums(job, Goal(left_for_cells, tightness, powers), progress)
         else:
             sums = together(list(counted(each(modulus_sums, job, chunks := job.chunks()), len(chunks), progress)))
         return _bound(job, sums, rest, evidence)
@@ -123,6 +127,12 @@ def check_claim(target: Target, grid: Grid, p: float, tolerance: float) -> None:
 
 def _norm(power: float, job: Job) -> float:
     return float((power * INFLATION) ** (1 / job.p) * INFLATION) * job.unit
+
+
+def _power(norm: float, job: Job) -> float:
+    """The largest power whose norm counts as the given one."""
+    with np.errstate(over="ignore"):
+        return float(np.float64(norm / job.unit / INFLATION) ** job.p / INFLATION)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,12 @@ from anyformer.errors import TargetError, words_of
 from anyformer.intervals import IntervalError
 from anyformer.targets.checks import samples as sampled
 from anyformer.targets.checks.enclosures import check_enclosures
-from anyformer.targets.ranges import enclosure
+from anyformer.targets.ranges import can_have_slopes, enclosure, forms_on_boxes
 from anyformer.targets.target import Target
 
 _POINTS = 16
+# Slopes count as known if they are on this share of random boxes with a side of this share of the domain's.
+_KNOWN, _SIDE, _BOXES, _ONE_BY_ONE = 0.9, 2.0**-5, 256, 32
 
 
 class Evidence(enum.Enum):
@@ -20,6 +22,23 @@ class Evidence(enum.Enum):
     UNCONDITIONAL = "unconditional"
     MODULUS = "given the declared modulus"
     PROGRAM = "unconditional, step by step"
+    INTERPOLATED = "unconditional, by interpolation"
+    INTERPOLATED_MODULUS = "by interpolation, given the declared modulus"
+
+    @property
+    def is_interpolated(self) -> bool:
+        """Whether the network is compared with a table that interpolates the target."""
+        return self in (Evidence.INTERPOLATED, Evidence.INTERPOLATED_MODULUS)
+
+    @property
+    def has_hints(self) -> bool:
+        """Whether the proof starts from hints about channels; otherwise it starts from cells."""
+        return self is Evidence.PROGRAM or self.is_interpolated
+
+    @property
+    def uses_modulus(self) -> bool:
+        """Whether the declared modulus and symmetry are trusted."""
+        return self in (Evidence.MODULUS, Evidence.INTERPOLATED_MODULUS)
 
 
 def evidence_for(target: Target) -> Evidence:
@@ -64,3 +83,20 @@ def _why_nowhere_known(target: Target) -> str | None:
     points = sampled.inside(target, _POINTS, np.random.default_rng(0))[:_POINTS]
     values = enclosure(target, points, points)
     return values.why_unknown if np.isinf(values.low).any(axis=(1, 2)).all() else None
+
+
+def has_slopes(target: Target) -> bool:
+    """Whether slopes of the target are known on most small boxes, as far as samples show: a proof is then nearly tight.
+
+    For planning only; the proof tries what it uses.
+    """
+    if not can_have_slopes(target):
+        return False
+    sides = (target.domain.highs(target.width) - target.domain.lows(target.width)) * _SIDE
+    shape = (_BOXES if target.vectorised else _ONE_BY_ONE, target.tokens, target.width)
+    low = target.domain.lows(target.width) + np.random.default_rng(7).random(shape) * sides * (1 / _SIDE - 1)
+    try:
+        slopes = forms_on_boxes(target, low, low + sides).slopes
+    except IntervalError:
+        return False
+    return bool((np.isfinite(slopes.low) & np.isfinite(slopes.high)).all(axis=(1, 2, 3)).mean() >= _KNOWN)

@@ -1,31 +1,37 @@
 """The error on cells from the target's own formula, run on intervals: no constant is declared and none is trusted.
 
-A cell is cut into boxes. On a box f lies in [f_low, f_high] and g in [g_low, g_high], so |f − g| is at most
-max(f_high − g_low, g_high − f_low), and at least the gap between the two intervals. Summing volume times p-th powers
-gives an upper and a lower bound of the integral; both converge as boxes shrink. Output entries that depend on the
-same inputs are treated together and cut along those inputs only (`splitting`; a heuristic that cannot make the bound
-wrong). Every order of the tokens is visited: the symmetry of f is not trusted either.
+A cell is cut into boxes, and on every box the mean of |f − g|^p is bounded from above and below (`box_errors`). Summing
+volume times mean gives an upper and a lower bound of the integral; both converge as boxes shrink. Output entries that
+depend on the same inputs are treated together and cut along those inputs only (`splitting`; a heuristic that cannot
+make the bound wrong). Every order of the tokens is visited: the symmetry of f is not trusted either.
 
 How finely a cell is cut depends on the cell and a *threshold* alone: until what lies between its two bounds is at most
 the threshold per box. `refinement` chooses the threshold.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 
 from anyformer.arrays import Array, Booleans, Integers
+from anyformer.certificates.bounds.box_errors import BoxErrors, Boxes
 from anyformer.certificates.bounds.cells import Grid, volumes
 from anyformer.certificates.bounds.job import Job, Sums
-from anyformer.certificates.bounds.powers import power_above, power_below
 from anyformer.certificates.bounds.splitting import SplittingRule, splitting_groups, subdivided
 from anyformer.certificates.propagation.enclosures import Enclosure, up_times
 from anyformer.certificates.propagation.gate import vigilant
-from anyformer.targets.ranges import range_on_boxes
+from anyformer.targets.ranges import can_have_slopes, range_on_boxes
 from anyformer.targets.target import Target
 
+Bounds: TypeAlias = Callable[[Boxes, Integers], tuple[Array, Array]]
+
 CHUNK_BOXES = 1 << 17
+# Whether slopes pay is tried on some cells that are cut into about so many boxes together, each halved so many times.
+# They must narrow the gaps to a share.
+TRIED_BOXES, TRIED_LEVELS, PAYS = 1 << 8, (4, 8, 12), 0.5
 # A single cell is cut into at most 2 to this many boxes; where nothing is known of f, into fewer.
 FINEST, FINEST_UNKNOWN = 20, 8
 # A lower threshold goes on from a higher one, to the same result as from the start: the last few chunks are kept.
@@ -93,8 +99,10 @@ class CellIntegrals:
     """Bounds of ∫|f_a − g_a|^p on every cell, summed over each group of output entries; refined where it pays."""
 
     def __init__(self, job: Job, cells: OrderedCells) -> None:
-        self.target, self.grid, self.p, self.unit, self.cells = job.target, job.grid, job.p, job.unit, cells
+        self.grid, self.cells = job.grid, cells
+        self.errors = BoxErrors(job.target, job.unit, job.p)
         self.groups = splitting_groups(job.target)
+        self.tried = {} if can_have_slopes(job.target) else dict.fromkeys(TRIED_LEVELS, False)
         shape = (len(cells.choice), len(self.groups))
         self.level = np.zeros(shape, dtype=np.int64)
         self.upper, self.lower = np.zeros(shape), np.zeros(shape)
@@ -107,8 +115,12 @@ class CellIntegrals:
         while True:
             gap = self._gap_per_box()
             finest = np.where(np.isfinite(gap), FINEST, FINEST_UNKNOWN)
-            # A gap shrinks by no more than half when boxes are halved, and there are twice as many boxes then.
-            steps = np.where(gap > 4 * threshold, 2, 1)
+            # By ranges a gap shrinks by no more than half when boxes are halved, and there are twice as many boxes
+            # then: two halvings at once pass over nothing. By slopes it may shrink faster.
+            at_most = np.ones_like(self.level)
+            for level in np.unique(self.level[gap > 4 * threshold]):
+                at_most[self.level == level] = 1 if self._with_slopes(int(level) + 2) else 2
+            steps = np.where(gap > 4 * threshold, at_most, 1)
             rough = (gap > threshold) & (self.level + steps <= finest)
             if not rough.any():
                 return
@@ -133,41 +145,58 @@ class CellIntegrals:
             f_high=self.range[1],
             boxes=int((2**self.level).sum()),
             gap_per_box=float(self._gap_per_box().max()),
+            by_slopes=any(self.tried.values()),
             is_known=bool(np.isfinite(self.cells.low).all() and np.isfinite(self.cells.high).all()),
         )
 
     def _gap_per_box(self) -> Array:
-        with np.errstate(invalid="ignore"):  # ∞ − ∞: nothing is known
-            return np.nan_to_num(self.upper - self.lower, nan=np.inf, posinf=np.inf) / 2.0**self.level
+        return _gap(self.upper, self.lower) / 2.0**self.level
 
     def _integrate(self, which: Integers, group: int) -> None:
         for level in np.unique(self.level[which, group]):
             some = which[self.level[which, group] == level]
             size = max(1, CHUNK_BOXES >> int(level))
+            bounds = self.errors.by_slopes if self._with_slopes(int(level)) else self.errors.by_ranges
             for start in range(0, len(some), size):
                 cells = some[start : start + size]
-                bounds = self._bounds(cells, self.groups[group], int(level))
-                self.upper[cells, group], self.lower[cells, group] = bounds
+                found = self._bounds(cells, self.groups[group], int(level), bounds)
+                self.upper[cells, group], self.lower[cells, group] = found
 
-    def _bounds(self, which: Integers, rule: SplittingRule, level: int) -> tuple[Array, Array]:
+    def _with_slopes(self, level: int) -> bool:
+        """Whether cells halved so often are bounded by slopes; once these pay, they do for finer cuts too."""
+        return any(self._slopes_pay(tried) for tried in TRIED_LEVELS if tried <= max(level, TRIED_LEVELS[0]))
+
+    def _slopes_pay(self, level: int) -> bool:
+        """Whether slopes narrow the gaps of a few cells, evenly taken, by so much that they are worth their price.
+
+        Gaps of ranges shrink with the side of the boxes: to halve them takes 2^k times the boxes for k inputs. The
+        answer depends on the chunk and the level alone.
+        """
+        if level not in self.tried:
+            count = max(1, TRIED_BOXES >> level)
+            which = np.unique(np.linspace(0, len(self.cells.choice) - 1, count).round().astype(int))
+            ranges, slopes = (
+                sum(_gap(*self._bounds(which, rule, level, bounds)).sum() for rule in self.groups)
+                for bounds in (self.errors.by_ranges, self.errors.by_slopes)
+            )
+            self.tried[level] = bool(slopes <= PAYS * ranges)
+        return self.tried[level]
+
+    def _bounds(self, which: Integers, rule: SplittingRule, level: int, bounds: Bounds) -> tuple[Array, Array]:
         """Upper and lower bounds of the integral over each of some cells that are cut alike."""
         low, high = subdivided(self.grid.boxes(self.cells.choice[which]), rule.pieces(level))
         parts = len(low) // len(which)
-        f_low, f_high = range_on_boxes(self.target, low, high)
-        upper, lower = np.zeros(len(low)), np.zeros(len(low))
-        for entry in rule.entries:
-            at = (slice(None), *divmod(int(entry), self.target.width))
-            g_low, g_high = (np.repeat(end[which][at], parts) for end in (self.cells.low, self.cells.high))
-            # ∞ − ∞ where nothing is known of either.
-            with np.errstate(invalid="ignore", over="ignore"):
-                most = np.maximum(f_high[at] - g_low, g_high - f_low[at])
-                least = np.maximum(np.maximum(f_low[at] - g_high, g_low - f_high[at]), 0.0)
-            upper += power_above(np.where(np.isnan(most), np.inf, most), self.unit, self.p)
-            lower += power_below(np.where(np.isnan(least), 0.0, least), self.unit, self.p)
+        g_low, g_high = (np.repeat(end[which], parts, axis=0) for end in (self.cells.low, self.cells.high))
+        upper, lower = bounds(Boxes(low, high, g_low, g_high), rule.entries)
         volume = volumes(Enclosure.box(low, high))
         upper, lower = up_times(volume, upper), volume * lower
         upper, lower = (np.reshape(powers, (-1, parts)).sum(axis=1) for powers in (upper, lower))
         return upper, lower * (1 - 2.0**-30)
+
+
+def _gap(upper: Array, lower: Array) -> Array:
+    with np.errstate(invalid="ignore"):  # ∞ − ∞: nothing is known
+        return np.nan_to_num(upper - lower, nan=np.inf, posinf=np.inf)
 
 
 def _coinciding(choice: Integers) -> Booleans:

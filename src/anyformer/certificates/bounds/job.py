@@ -20,6 +20,8 @@ from anyformer.targets.target import Symmetry, Target
 
 # A chunk has about a 32nd of all cells, but no fewer and no more than this, counted in every order of their tokens.
 CHUNKS, LEAST, MOST = 32, 1 << 9, 1 << 15
+# The parts that the bound on the cells is made of.
+PARTS = ("cells", "coincidence")
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,11 +107,13 @@ class Sums:
     gap_per_box: float = 0.0
     is_known: bool = True
     """Whether something finite is known of every output."""
+    by_slopes: bool = False
+    """Whether boxes were bounded by slopes: the bounds then come close to each other fast."""
 
     @property
     def upper(self) -> float:
         """The bound on ∫‖f − g‖^p over these cells."""
-        return self.parts["cells"] + self.parts["coincidence"]
+        return sum(self.parts[name] for name in PARTS)
 
 
 def together(sums: list[Sums]) -> Sums:
@@ -125,4 +129,5 @@ def together(sums: list[Sums]) -> Sums:
         boxes=sum(one.boxes for one in sums),
         gap_per_box=max(one.gap_per_box for one in sums),
         is_known=all(one.is_known for one in sums),
+        by_slopes=any(one.by_slopes for one in sums),
     )

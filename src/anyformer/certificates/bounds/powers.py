@@ -28,6 +28,11 @@ def check_exponent(p: float, *, takes_infinity: bool = False) -> None:
         raise CertificateError(f"p must be at least 1 and at most {MOST_P:g}; got {p!r}. Choose another norm.")
 
 
+def exponent_data(p: float) -> float | str:
+    """An exponent for JSON, which has no infinity."""
+    return "inf" if p == math.inf else p
+
+
 def unit_for(tolerance: float) -> float:
     """A power of two near the tolerance; 1 where there is none."""
     return 1.0 if tolerance == math.inf else 2.0 ** math.floor(math.log2(tolerance))

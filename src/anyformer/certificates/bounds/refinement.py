@@ -5,8 +5,8 @@ rest be worse than the sample, the threshold falls a little further. Nothing is 
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -20,18 +20,28 @@ SAMPLED_CHUNKS = 8
 FALL = 2.0
 TIGHTNESS = 1.5
 """How close the bound comes to the truth if nothing else is asked for, as a factor, and as far as that is cheap."""
+# Bounds this close to each other, as a share, tell whether the tolerance can be met. Closer ones are cheap by slopes.
+CLOSE, CLOSE_BY_SLOPES = 0.8, 0.95
 # Once the tolerance is met, cells are cut further to come closer to the truth, but into no more boxes than this, or
 # this many times those that met it; unless a bound tighter than usual is asked for.
 CHEAP_BOXES = 1 << 20
 EXTRA = 2
+# By slopes a box costs more, and fewer of them come closer to the truth.
+TIGHTNESS_BY_SLOPES = 1.1
+CHEAP_BOXES_BY_SLOPES = 1 << 16
+EXTRA_BY_SLOPES = 1
 
 
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """What the sum over all cells may be, given the range of f, and how close to the truth it should come."""
+    """What the sum over all cells may be, given the range of f, and how close to the truth it should come.
+
+    Parts of the sum that are *stated* should come out no larger, if that is cheap: they were derived before.
+    """
 
     allowed: Callable[[Array, Array], float]
     tightness: float
+    stated: Mapping[str, float] = field(default_factory=dict)
 
     def is_met(self, sums: Sums, share: float) -> bool:
         """Whether the sums, of a share of the cells, keep to what is allowed."""
@@ -47,9 +57,10 @@ class Goal:
         allowed = self.allowed(sums.f_low, sums.f_high)
         upper, lower = sums.upper / share, sums.lower / share
         middle = (upper ** (1 / p) + lower ** (1 / p)) / 2
-        if upper <= allowed and upper ** (1 / p) <= self.tightness * middle:
-            return True
-        is_close = lower > 0.8**p * upper and middle**p > allowed
+        tightness = min(self.tightness, TIGHTNESS_BY_SLOPES) if sums.by_slopes else self.tightness
+        if upper <= allowed and upper ** (1 / p) <= tightness * middle:
+            return share < 1 or all(sums.parts[name] <= most for name, most in self.stated.items())
+        is_close = lower > (CLOSE_BY_SLOPES if sums.by_slopes else CLOSE) ** p * upper and middle**p > allowed
         return lower > allowed or not sums.is_known or is_close
 
 
@@ -82,7 +93,7 @@ def lowered(
         parts = [(chunk, threshold) for chunk in chunks]
         sums = together(list(counted(each(interval_sums, job, parts), len(parts), progress)))
         if goal.is_met(sums, share) and goal.tightness >= TIGHTNESS:
-            most = min(most, max(EXTRA * sums.boxes, CHEAP_BOXES * share))
+            most = min(most, _most_once_met(sums, share))
         # Falling by FALL makes at most about FALL times as many boxes.
         if goal.is_settled(sums, job.p, share) or sums.boxes * FALL > most:
             return threshold, sums
@@ -91,6 +102,13 @@ def lowered(
         if following == 0 or _is_stuck(sums, threshold):
             return threshold, sums
         threshold = following
+
+
+def _most_once_met(sums: Sums, share: float) -> float:
+    """The boxes that may be used to come closer to the truth, once the tolerance is met."""
+    if sums.by_slopes:
+        return max(EXTRA_BY_SLOPES * sums.boxes, CHEAP_BOXES_BY_SLOPES * share)
+    return max(EXTRA * sums.boxes, CHEAP_BOXES * share)
 
 
 def _is_stuck(sums: Sums, threshold: float) -> bool:

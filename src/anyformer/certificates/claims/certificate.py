@@ -39,8 +39,8 @@ FIELDS = (
     "construction",
     "assumptions",
 )
-# What the proof starts from: cells for a table, hints for a program.
-GRID, HINTS = "grid", "hints"
+# What the proof starts from: a grid for a table, hints for a program, also the cells per axis for an interpolant.
+GRID, HINTS, CELLS = "grid", "hints", "cells"
 STEPS_SCOPE = (
     "The bound holds for every input of the domain, for the network in real arithmetic and for its float64 evaluation "
     "with the sums of layers in any order, if attention rounds weighted values before it adds them and softmax's exp "
@@ -62,7 +62,24 @@ ASSUMPTIONS = {
         "compared with its values on samples.",
         STEPS_SCOPE,
     ),
+    Evidence.INTERPOLATED: (
+        "The target is the real function that its NumPy formula states; it was bounded by tracing the formula into "
+        "steps, which were compared with its values on samples, or by running it on intervals.",
+        STEPS_SCOPE,
+    ),
+    Evidence.INTERPOLATED_MODULUS: (
+        "The target obeys its declared modulus of continuity and symmetry; both are tested on samples, not proved.",
+        "The target's own float64 evaluation is off by at most evaluation_error times 1 + |f|.",
+        STEPS_SCOPE,
+    ),
 }
+
+
+def _start_of(kind: Evidence) -> tuple[str, ...]:
+    """The fields that a proof of this kind starts from."""
+    if kind.is_interpolated:
+        return HINTS, CELLS
+    return (HINTS,) if kind.has_hints else (GRID,)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,9 +97,11 @@ class Certificate:
     construction: Mapping[str, Any]
     """How it was built, for readers. The checker takes only `tightness` from here, and a wrong one cannot fool it."""
     grid: Grid | None = None
-    """The cells of a table; None for a compiled program."""
+    """The cells of a table; None for a compiled program and for an interpolant."""
     hints: tuple[Hint, ...] = ()
-    """Which channel should be which step of a compiled program. The checker trusts none of them."""
+    """Which channel should be which step of a program. The checker trusts none of them."""
+    cells: int | None = None
+    """How many cells an axis of an interpolant has."""
 
     def __repr__(self) -> str:
         return (
@@ -138,7 +157,8 @@ class Certificate:
 
     def _start(self) -> dict[str, Any]:
         if self.grid is None:
-            return {HINTS: [hint.to_json() for hint in self.hints]}
+            hints = {HINTS: [hint.to_json() for hint in self.hints]}
+            return hints if self.cells is None else {**hints, CELLS: self.cells}
         ends = zip(self.grid.lows, self.grid.highs, strict=True)
         return {GRID: [{"low": to_hex(low.tolist()), "high": to_hex(high.tolist())} for low, high in ends]}
 
@@ -153,8 +173,8 @@ def certificate_from_json(text: str) -> Certificate:
     if reader.text("format") != FORMAT:
         raise CertificateError(f"the certificate's format must be {FORMAT!r}; got {reader.text('format')!r}")
     kind = _kind(reader.text("kind"))
-    start = HINTS if kind is Evidence.PROGRAM else GRID
-    reader.check_names((*FIELDS, start))
+    start = _start_of(kind)
+    reader.check_names((*FIELDS, *start))
     terms, measured = reader.inner("terms"), reader.inner("measured")
     measured.check_names(("error", "low", "high", "samples"))
     read = Certificate(
@@ -164,8 +184,9 @@ def certificate_from_json(text: str) -> Certificate:
         tolerance=reader.number("tolerance"),
         certified_error=reader.number("certified_error"),
         terms={name: terms.number(name) for name in terms.data},
-        grid=_grid(reader.field(GRID, list)) if start == GRID else None,
-        hints=_hints(reader.field(HINTS, list)) if start == HINTS else (),
+        grid=_grid(reader.field(GRID, list)) if GRID in start else None,
+        hints=_hints(reader.field(HINTS, list)) if HINTS in start else (),
+        cells=_cells(reader) if CELLS in start else None,
         weights_digest=reader.text("weights_digest"),
         measured=MeasuredError(
             measured.number("error"), measured.number("low"), measured.number("high"), measured.field("samples", int)
@@ -200,6 +221,13 @@ def _grid(rows: list[Any]) -> Grid:
         reader = _Reader(row, f"grid[{index}].")
         ends.append([np.array([reader.parse(v, side) for v in reader.field(side, list)]) for side in ("low", "high")])
     return Grid(tuple(low for low, _ in ends), tuple(high for _, high in ends))
+
+
+def _cells(reader: "_Reader") -> int:
+    cells = int(reader.field(CELLS, int))
+    if cells < 1:
+        raise CertificateError(f"the certificate's field {CELLS} must be a whole number from 1 up; got {cells}")
+    return cells
 
 
 def _hints(entries: list[Any]) -> tuple[Hint, ...]:

@@ -1,11 +1,13 @@
 """What a verdict is about, in full: two different claims never look the same."""
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from anyformer.certificates.bounds.evidence import Evidence
+from anyformer.certificates.bounds.powers import exponent_data
 from anyformer.certificates.claims.declaration import Declaration
 from anyformer.certificates.propagation.walls import Reach
 from anyformer.targets.domains import CompactSupport
@@ -34,7 +36,7 @@ class Claim:
             "defined by": "the catalogue of this package" if declared.is_ready_made else "a user's own function",
             "symmetry": order,
             "domain": _domain(declared),
-            "norm": f"L^{self.p!r}: the integral of the sum over all entries of |f − g|^p, to the power 1/p",
+            "norm": _norm(self.p),
             "tolerance": repr(self.tolerance),
             "kind": self.kind.value,
             **_declared(declared, self.kind),
@@ -54,7 +56,7 @@ class Claim:
             "width": declared.width,
             "symmetry": declared.symmetry.name.lower(),
             "domain": {"kind": declared.domain.kind(), "low": low.tolist(), "high": high.tolist()},
-            "p": self.p,
+            "p": exponent_data(self.p),
             "norm": f"L^{self.p!r}, entry-wise",
             "tolerance": self.tolerance,
             "kind": self.kind.value,
@@ -63,6 +65,12 @@ class Claim:
             "dtype": {"real": Reach.DOMAIN.value, "float64": self.float64.value},
             "weights_digest": self.weights_digest,
         }
+
+
+def _norm(p: float) -> str:
+    if p == math.inf:
+        return "L^inf: the largest |f − g| of any entry, for any input"
+    return f"L^{p!r}: the integral of the sum over all entries of |f − g|^p, to the power 1/p"
 
 
 def _domain(declared: Declaration) -> str:
@@ -75,7 +83,7 @@ def _domain(declared: Declaration) -> str:
 
 def _declared(declared: Declaration, kind: Evidence) -> Mapping[str, str]:
     """What is trusted, where something is."""
-    if kind is Evidence.UNCONDITIONAL or declared.modulus is None:
+    if not kind.uses_modulus or declared.modulus is None:
         return {}
     return {
         "modulus": json.dumps(declared.modulus.to_json(), sort_keys=True),

@@ -5,7 +5,6 @@ import math
 import numpy as np
 
 from anyformer.certificates.bounds.bound import ErrorBound
-from anyformer.certificates.bounds.evidence import Evidence
 from anyformer.certificates.claims.certificate import Certificate
 from anyformer.certificates.claims.declaration import Declaration
 from anyformer.certificates.claims.measured import measure_error
@@ -34,7 +33,8 @@ def _about_target(certificate: Certificate, used: Declaration) -> str | None:
     stated = certificate.target
     names = ["domain", "symmetry"]
     names += ["name", "is_ready_made", "parameters"] if stated.is_ready_made else []
-    if certificate.kind is not Evidence.PROGRAM and (certificate.kind is Evidence.MODULUS or stated.is_ready_made):
+    is_unused = certificate.kind.has_hints and not certificate.kind.uses_modulus
+    if not is_unused and (certificate.kind.uses_modulus or stated.is_ready_made):
         names += ["modulus", "evaluation_error"]
     for name in names:
         if getattr(stated, name) != getattr(used, name):

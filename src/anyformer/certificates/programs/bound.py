@@ -10,8 +10,10 @@ from anyformer.certificates.programs.errors import UP, Error
 from anyformer.certificates.programs.heads import head_error
 from anyformer.certificates.programs.hints import Hint
 from anyformer.certificates.programs.layers import Attention, FeedForward, joined_layers
+from anyformer.certificates.programs.overflow import check_no_overflow
 from anyformer.certificates.programs.stream import Reading, Stream, must
 from anyformer.certificates.programs.units import Units, units_error
+from anyformer.errors import LeavesDomain, NotShown
 from anyformer.networks.layers import AttentionStage
 from anyformer.networks.network import Network
 from anyformer.networks.probability_maps import Softmax
@@ -28,6 +30,8 @@ class ProgramBound:
     largest: float
     nodes: dict[Node, Error]
     own: dict[Node, Error]
+    readings: dict[Node, Reading]
+    """How each node is read from the stream."""
 
 
 def bound_of_program(program: Program, network: Network, hints: Sequence[Hint]) -> ProgramBound:
@@ -35,14 +39,24 @@ def bound_of_program(program: Program, network: Network, hints: Sequence[Hint]) 
 
     Raises NotShown if a weight belongs to no claim, or a claim is not one that the weights bear out.
     """
+    try:
+        with np.errstate(all="ignore"):  # a bound that overflows is infinite, and refused
+            return _walked(program, network, hints)
+    except (LeavesDomain, OverflowError) as error:
+        raise NotShown(f"the weights do not show that every step has a value: {error}") from error
+
+
+def _walked(program: Program, network: Network, hints: Sequence[Hint]) -> ProgramBound:
     for stage in network.stages:
         if isinstance(stage, AttentionStage):
             must(stage.probability_map == Softmax(), "attention is softmax")
     must(network.is_soft, "the network is a softmax and ReLU network")
     walk = _Walk(Stream(program, network))
     layers = joined_layers(network)
-    must(all(hint.layer < len(layers) and hint.node < len(program.nodes) for hint in hints), "hints name what exists")
-    must(all(hint.channel < network.stream_width for hint in hints), "hints name channels that exist")
+    must(all(0 <= hint.layer < len(layers) for hint in hints), "hints name layers that exist")
+    must(all(0 <= hint.node < len(program.nodes) for hint in hints), "hints name steps that exist")
+    must(all(0 <= hint.channel < network.stream_width for hint in hints), "hints name channels that exist")
+    must(all(np.isfinite([*hint.slopes, hint.constant, hint.stretch]).all() for hint in hints), "hints are finite")
     for k, layer in enumerate(layers):
         claims = [hint for hint in hints if hint.layer == k]
         must(len({hint.channel for hint in claims}) == len(claims), "a channel becomes one node")
@@ -50,7 +64,8 @@ def bound_of_program(program: Program, network: Network, hints: Sequence[Hint]) 
             walk.attention(layer, claims)
         else:
             walk.feed_forward(layer, claims)
-    return ProgramBound(walk.read_out(network), walk.stream.errors.of, walk.own)
+    check_no_overflow(network, walk.stream.reach)
+    return ProgramBound(walk.read_out(network), walk.stream.errors.of, walk.own, walk.stream.readings)
 
 
 class _Walk:
@@ -59,14 +74,15 @@ class _Walk:
         self.own: dict[Node, Error] = {}
         self.minima: dict[Node, list[Node]] = {}
         for node in self.nodes:
-            if isinstance(node.step, Minimum):
+            # A minimum that is a curve has units of its own: its error is counted from its root, not from a and b.
+            if isinstance(node.step, Minimum) and stream.ranges.roots.of(node) is None:
                 self.minima.setdefault(next(iter(node.args[2].terms)), []).append(node)
 
     def attention(self, layer: Attention, claims: list[Hint]) -> None:
         must(set(np.flatnonzero(layer.writes)) <= {hint.channel for hint in claims}, "every head's output is claimed")
         found = []
         for hint in claims:
-            must(hint.head is not None and hint.head < len(layer.heads), "a claim names a head")
+            must(hint.head is not None and 0 <= hint.head < len(layer.heads), "a claim names a head")
             assert hint.head is not None
             writers = [k for k, head in enumerate(layer.heads) if head.W_O[hint.channel].any()]
             must(writers == [hint.head], "one head writes a channel")
@@ -108,6 +124,7 @@ class _Walk:
         for row, bias, form in zip(W_R, b_R, stream.program.outputs, strict=True):
             apart = stream.apart(stream.read(row, float(bias)), stream.of(form))
             rounding = stream.rounding(row, float(bias))
-            worst = max(worst, (stream.errors.form(form).absolute + apart + rounding) * UP)
-        must(np.isfinite(worst), "the error is finite")
+            error = (stream.errors.form(form).absolute + apart + rounding) * UP
+            must(np.isfinite(error), "the error is finite")
+            worst = max(worst, error)
         return worst

@@ -29,11 +29,10 @@ def derive_program_bound(network: Network, target: Target, hints: Sequence[Hint]
     Raises NotTraceable if the target cannot be traced, NotShown if the weights are not what the hints say.
     """
     program = trace(target)
-    with np.errstate(all="ignore"):  # a bound that overflows is infinite, and refused
-        found = bound_of_program(program, network, hints)
+    found = bound_of_program(program, network, hints)
     worst, at = _seen(network, target)
     return ErrorBound(
-        upper=found.largest * norm_of_one(target, p),
+        upper=found.largest if p == math.inf else found.largest * norm_of_one(target, p) * (1 + 2.0**-52),
         lower=worst if p == math.inf else 0.0,
         terms={"largest": found.largest, **{term_of(node): error.absolute for node, error in found.nodes.items()}},
         worst_input=at,
@@ -54,9 +53,12 @@ def norm_of_one(target: Target, p: float) -> float:
     if p == math.inf:
         return 1.0
     sides = target.domain.highs(target.width) - target.domain.lows(target.width)
-    # In logarithms, for the volume of many tokens overflows.
-    logarithm = target.tokens * float(np.log(sides).sum()) + math.log(target.tokens * target.width)
-    return math.exp(logarithm / p) * (1 + 2.0**-40)
+    # In logarithms, for the volume of many tokens overflows. A side is rounded, its logarithm and the sums are: these
+    # are fewer than width + 8 roundings of all magnitudes, and exp makes relative errors of them.
+    logarithms, last = np.log(sides), math.log(target.tokens * target.width)
+    most = target.tokens * (float(np.abs(logarithms).sum()) + 4) + last
+    logarithm = (target.tokens * float(logarithms.sum()) + last) / p + (target.width + 8) * 2.0**-52 * most / p
+    return math.exp(logarithm) * (1 + 2.0**-48) if logarithm < 700 else math.inf
 
 
 def _seen(network: Network, target: Target) -> tuple[float, np.ndarray]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from anyformer.programs.forms import Form, Node
 from anyformer.programs.ranges import Range, Ranges, least_size, size
 from anyformer.programs.steps import (
+    Absolute,
     Apply,
     Attend,
     Gate,
@@ -24,11 +25,14 @@ from anyformer.programs.steps import (
     Mix,
     Norm,
     Product,
+    Relu,
     TokenMaximum,
 )
 
 # Each lemma is a formula of fewer than 64 operations, all on numbers that are not negative.
 UP = 1 + 64 * 2.0**-52
+# Errors below this are not told apart from it: products that underflow, by at most 2^-1074 each, vanish beside it.
+LEAST = 2.0**-1000
 
 
 @dataclass(frozen=True)
@@ -38,12 +42,18 @@ class Error:
     absolute: float = 0.0
     relative: float = math.inf
 
+    def __post_init__(self) -> None:
+        # What is not a number is not known; NaN would pass through comparisons as if it were small.
+        for name in ("absolute", "relative"):
+            if not getattr(self, name) >= 0:
+                object.__setattr__(self, name, math.inf)
+
     def within(self, r: Range) -> "Error":
         """Both, as small as the range of v allows."""
-        absolute = min(self.absolute, self.relative * size(r)) if self.relative < math.inf else self.absolute
-        if absolute == 0:
+        if self.absolute == 0 or self.relative == 0:
             return EXACT
-        least = least_size(r)
+        absolute = min(self.absolute, self.relative * size(r)) if self.relative < math.inf else self.absolute
+        absolute, least = max(absolute, LEAST), least_size(r)
         relative = min(self.relative, absolute / least) if least > 0 else self.relative
         return Error(absolute * UP, relative * UP)
 
@@ -69,7 +79,9 @@ class Errors:
             signs |= _signs(r, value)
         if not form.constant.is_exactly_zero:
             relative, signs = self._with_constant(form, relative, signs)
-        return Error(total * UP, relative * UP if len(signs) < 2 else math.inf).within(self.ranges.form(form))
+        # The sum has one rounding for every term, besides those that UP makes up for.
+        total *= UP * (1 + len(parts) * 2.0**-52)
+        return Error(total, relative * UP if len(signs) < 2 else math.inf).within(self.ranges.form(form))
 
     def _with_constant(self, form: Form, relative: float, signs: set[int]) -> tuple[float, set[int]]:
         if not form.constant.is_steady or form.constant.most_doubt:
@@ -78,6 +90,7 @@ class Errors:
 
     def record(self, node: Node, own: Error) -> Error:
         """The error of a node whose step has the error `own` on perturbed arguments."""
+        own = Error(max(own.absolute, LEAST), own.relative)
         self.of[node] = self.passed_on(node, own).within(self.ranges.node(node))
         return self.of[node]
 
@@ -102,19 +115,24 @@ class Errors:
                 return self._through_attention(node, own, args, count)
             case Mean() | Mix() | TokenMaximum():
                 return self._through_average(node, own, args[0])
-        # |·| and max(·, 0) change by no more than their argument.
-        return Error(own.absolute + args[0].absolute)
+            case Relu() | Absolute():
+                # |·| and max(·, 0) change by no more than their argument.
+                return Error(own.absolute + args[0].absolute)
+        return Error(math.inf)
 
     def _through_curve(self, node: Node, own: Error) -> Error:
-        """steepness·e, as the curve goes on beyond its range no steeper; and relative errors by the rules above."""
+        """steepness·e, as the curve goes on beyond its range no steeper, and what it may leap; relative errors by the
+        rules above."""
         root = self.roots.of(node)
         assert root is not None
         e = self.form(root)
         if e.absolute == 0:
             return own
-        absolute, relative = self.ranges.curve(node).steepness * e.absolute, math.inf
+        curve = self.ranges.curve(node)
+        absolute, relative = curve.steepness * e.absolute + curve.leap, math.inf
         if isinstance(node.step, Apply) and root.terms.keys() == node.args[0].terms.keys():
-            absolute, relative = _elementary(node.step, self.form(node.args[0]), absolute)
+            argument = node.args[0]
+            absolute, relative = _elementary(node.step, self.form(argument), absolute, self.ranges.form(argument)[1])
         # The own error is relative to F(û), which is at most (1 + relative)·|F(u)|.
         return Error(own.absolute + absolute, _of_product(own.relative, relative))
 
@@ -136,25 +154,32 @@ class Errors:
             + args[i].absolute * args[count + i].absolute
             for i in range(count)
         )
+        scores *= 1 + (4 * count) * 2.0**-52
         return Error(own.absolute + value + math.tanh(scores / 2) * (high - low + 2 * value))
 
     def _through_average(self, node: Node, own: Error, e: Error) -> Error:
         """Averages and maxima over tokens change by no more than their arguments; likewise relatively, if these have
         one sign."""
         low, high = self.ranges.form(node.args[0])
-        if not (low >= 0 or high <= 0):
+        # A relative error of 1 or more may change signs, and then the largest of negative numbers by more than itself.
+        if not (low >= 0 or high <= 0) or e.relative >= 1:
             return Error(own.absolute + e.absolute)
         least = least_size(self.ranges.node(node))
         more = 0.0 if own.absolute == 0 else own.absolute / least if least > 0 else math.inf
         return Error(own.absolute + e.absolute, e.relative + more)
 
 
-def _elementary(step: Apply, argument: Error, absolute: float) -> tuple[float, float]:
+def _elementary(step: Apply, argument: Error, absolute: float, most: float) -> tuple[float, float]:
     """What an elementary function makes of its argument's error, where it knows more than its steepness.
 
-    Beyond its range the curve goes on along its tangent, which for these functions is nearer to the value at the end
-    than the function itself or, where it is not, by less than the bound. Only a root that starts at 0 goes on as a
-    constant: there |√û − √u| ≤ √|û − u|.
+    Beyond its range the curve goes on along its tangent. Let the argument u be t away from the end of its range, and û
+    beyond it by d, t + d ≤ a or ≤ r·|u|. On the side where the function is on the far side of its tangent, the tangent
+    is nearer to the value at the end than the function, and the bound for the function holds. On the other side:
+        exp: 1 − e^−t + e^−t·d ≤ t + d ≤ a ≤ e^a − 1;      reciprocal: t/h + d·u/h² ≤ (t + d)/u ≤ r ≤ r/(1 − r);
+        log: log(h/u) + d/h ≤ (t + d)/u ≤ r ≤ −log(1 − r); root: (t + d)/2u ≤ r/2 ≤ 1 − √(1 − r);
+        square: 2ut − t² + 2(u − t)d ≤ 2u(t + d) ≤ 2r·u².
+    A root that starts at 0 goes on as a constant there, |√û − √u| ≤ √|û − u|. Above its largest argument h, √t +
+    (a − t)/(2√h) rises in t as long as t ≤ h, so that it is at most √a if a ≤ h = `most`.
     """
     a, r = argument.absolute, argument.relative
     match step.function:
@@ -165,7 +190,11 @@ def _elementary(step: Apply, argument: Error, absolute: float) -> tuple[float, f
         case "log" if r < 0.5:
             return min(absolute, -math.log1p(-r)), math.inf
         case "sqrt":
-            return math.sqrt(a) if absolute == math.inf else absolute, 1 - math.sqrt(1 - r) if r < 0.5 else math.inf
+            # 1 − √(1 − r) without the cancellation.
+            return (
+                math.sqrt(a) if absolute == math.inf and a <= most else absolute,
+                r / (1 + math.sqrt(1 - r)) if r < 0.5 else math.inf,
+            )
         case "square" if r < 0.5:
             return absolute, 2 * r + r * r
     return absolute, math.inf

@@ -10,14 +10,16 @@ from collections.abc import Callable
 import numpy as np
 
 from anyformer.arrays import Array
+from anyformer.certificates.programs.errors import UP
 from anyformer.certificates.programs.layers import Head
-from anyformer.certificates.programs.stream import UNIT, Reading, Stream, must
+from anyformer.certificates.programs.stream import TINY, UNIT, Reading, Stream, must
 from anyformer.programs.forms import Node
 from anyformer.programs.numbers import ZERO, Number
 from anyformer.programs.steps import Attend, Mean, Mix, Step, TokenMaximum
 
-# The exponentials of softmax are within 8 ulps; with the division, sums and products of a weighted mean that makes
-# fewer roundings than this, besides one for every token.
+# Roundings of a weighted mean besides two for every token, in halves: exp is within 8 ulps, 16 roundings, above and
+# below the line; then the division, the product with the value and W_O. These are 35, and the rest is for what
+# underflows, for second order terms, and for the rounding of these bounds.
 ROUNDINGS = 40
 
 
@@ -72,7 +74,7 @@ def _mixing(stream: Stream, head: Head, node: Node, value: Reading, most: float)
     gap = np.abs(weights - shares.values) + shares.doubts
     # Scores off by d change the odds p/(1 − p) by a factor of at most e^2d, so p by p·(1 − p)·(e^2d − 1); then exp, sum
     # and division. Below e^-700 a weight may be 0 or not.
-    others = np.maximum(1 - weights, 0.0) + 4 * UNIT
+    others = np.maximum(1 - weights, 0.0) + (stream.tokens + ROUNDINGS) * 2 * UNIT
     off = np.expm1(2 * doubt.max(axis=1, keepdims=True))
     unsure = weights * (others * off + (stream.tokens + ROUNDINGS) * 2 * UNIT) + 1e-300
     return float((gap + unsure).sum(axis=1).max()) * most
@@ -87,15 +89,24 @@ def _fixed_scores(stream: Stream, head: Head, parts: "range | list[int]") -> tup
         must(not query.row.value.any() and not key.row.value.any(), "the scores of a mixing come from positions")  # type: ignore[union-attr]
         q, k = (np.broadcast_to(np.asarray(r.constant.value), (stream.tokens,)) for r in (query, key))
         scores = scores + np.outer(q, k)
-        off = query.constant.most_doubt * np.abs(k).max() + key.constant.most_doubt * np.abs(q).max()
-        doubt = doubt + off + (len(head.b_Q) + 4) * 4 * UNIT * np.outer(np.abs(q), np.abs(k))
-    return scores, doubt
+        # What is computed here is in doubt, and what the network computes is rounded.
+        of_query = query.constant.most_doubt + stream.rounding(head.W_Q[i], float(head.b_Q[i]))
+        of_key = key.constant.most_doubt + stream.rounding(head.W_K[i], 0.0)
+        off = of_query * np.abs(k).max() + of_key * np.abs(q).max() + 3 * of_query * of_key
+        # Twice a sum of `size` products, here and there, and the difference to the largest score.
+        doubt = doubt + off + (len(head.b_Q) + 4) * 4 * UNIT * np.outer(np.abs(q), np.abs(k)) + 4 * TINY
+    must(bool(np.isfinite(scores).all() and np.isfinite(doubt).all()), "scores are finite")
+    return scores, doubt * UP
 
 
 def _attention(stream: Stream, head: Head, node: Node, value: Reading, most: float) -> float:
-    """Scores off by at most s, up to what is the same for all keys, change weights by tanh(s/2) in total variation."""
+    """Scores off by at most s, up to what is the same for all keys, change weights by tanh(s/2) in total variation.
+
+    A score q̂·k̂ of the head is off from the wanted q·k by q̂·(k̂ − k) + k·(q̂ − q), and |q̂|, |k| are at most what the head
+    reads plus roundings and errors.
+    """
     assert isinstance(node.step, Attend)
-    count = node.step.size
+    count, roundings = node.step.size, len(head.b_Q) + 8
     must(len(head.b_Q) >= count, "a head has as many scores as the program")
     off = reach = 0.0
     for i in range(count):
@@ -105,30 +116,36 @@ def _attention(stream: Stream, head: Head, node: Node, value: Reading, most: flo
         of_query = stream.apart(query, wanted_query) + stream.rounding(head.W_Q[i], float(head.b_Q[i]))
         of_key = stream.apart(key, wanted_key, but_constant=True) + stream.rounding(head.W_K[i], 0.0)
         # The wanted key may have a constant that the head leaves out: it adds the same to all scores of a query.
-        off += q * of_key + k * of_query + of_query * of_key + (count + 8) * 2 * UNIT * q * k
+        off += q * of_key + k * of_query + 3 * of_query * of_key + roundings * 2 * UNIT * q * k + 4 * TINY
         reach += q * k
-    leak, fixed = _offsets(stream, head, node.step, reach)
-    return math.tanh(off + fixed) * 2 * most + leak * 2 * most
+    off, reach = off * stream.up, reach * stream.up
+    leak, fixed = _offsets(stream, head, node.step, reach + off)
+    return math.tanh((off + fixed) / 2) * 2 * most + leak * 2 * most
 
 
 def _offsets(stream: Stream, head: Head, step: Attend, reach: float) -> tuple[float, float]:
-    """The weight that reaches hidden keys, and half the error of other scores, from what positions add to scores."""
+    """The weight that reaches hidden keys, and the error of the other scores, from what positions add to scores."""
     count, tokens = step.size, stream.tokens
     wanted = np.zeros((tokens, tokens)) if step.offsets is None else step.offsets.values
+    hidden = np.isneginf(wanted)
+    must(bool((hidden | np.isfinite(wanted)).all()), "offsets are finite or hide a key")
+    in_doubt = 0.0 if step.offsets is None else float(np.where(hidden, 0.0, step.offsets.doubts).max())
     rest = [i for i in range(count, len(head.b_Q)) if head.W_Q[i].any() or head.b_Q[i]]
     scores, doubt = _fixed_scores(stream, head, rest)
     sees = np.ones((tokens, tokens), dtype=np.bool_) if head.sees is None else head.sees
-    hidden = np.isneginf(wanted)
     must(bool((sees | hidden).all()), "a head sees every key that is not hidden")
     must(bool((~hidden).any(axis=1).all()), "every query has a key")
-    gap = np.where(hidden, np.nan, scores - np.where(hidden, 0.0, wanted))
-    spread = np.nanmax(gap, axis=1) - np.nanmin(gap, axis=1)
-    fixed = float((spread / 2 + doubt.max(axis=1)).max())
+    gap = scores - np.where(hidden, 0.0, wanted)
+    # The two differences are rounded by less than this.
+    slip = 4 * UNIT * (np.abs(scores) + np.abs(np.where(hidden, 0.0, wanted))).max()
+    spread = np.where(hidden, -np.inf, gap).max(axis=1) - np.where(hidden, np.inf, gap).min(axis=1)
+    fixed = float((spread / 2 + doubt.max(axis=1)).max()) + slip + in_doubt
     if not (hidden & sees).any():
         return 0.0, fixed
     open_least = np.where(hidden, np.inf, scores - doubt).min(axis=1)
     closed_most = np.where(hidden & sees, scores + doubt, -np.inf).max(axis=1)
-    return tokens * float(np.exp(np.minimum(closed_most - open_least + 2 * reach, 0.0)).max()), fixed
+    ahead = closed_most - open_least + 2 * reach + slip
+    return tokens * float(np.exp(np.minimum(ahead, 0.0)).max()), fixed
 
 
 Rule = Callable[[Stream, Head, Node, Reading, float], float]

@@ -1,11 +1,12 @@
 """The layers of a network as the checker sees them: idle ones left out, cut ones joined again.
 
-A layer that was cut into several, because few hidden units or heads were wanted, is one layer to the checker: as long
-as no part reads what an earlier part wrote, all parts together do what the uncut layer does.
+A layer that was cut into several of its stage, because few hidden units or heads were wanted, is one layer to the
+checker: as long as no part reads what an earlier part wrote, all parts together do what the uncut layer does.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -44,9 +45,10 @@ class Attention:
         """Which channels it reads."""
         return np.asarray(np.any([matrix.any(axis=0) for h in self.heads for matrix in (h.W_Q, h.W_K, h.W_V)], axis=0))
 
-    def joined(self, other: "Attention") -> "Attention":
-        """Both as one."""
-        return Attention(self.heads + other.heads, self.parts + other.parts)
+    @property
+    def constants(self) -> Booleans:
+        """Heads add no constant to any channel."""
+        return np.zeros_like(self.writes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,49 +71,56 @@ class FeedForward:
         """Which channels it reads."""
         return np.asarray(self.W_1.any(axis=0))
 
-    def joined(self, other: "FeedForward") -> "FeedForward":
-        """Both as one; constants that do not add up exactly are refused later, as two writers of one channel."""
-        return FeedForward(
-            np.concatenate([self.W_1, other.W_1]),
-            np.concatenate([self.b_1, other.b_1]),
-            np.concatenate([self.W_2, other.W_2], axis=1),
-            self.b_2 + other.b_2,
-            self.parts + other.parts,
-        )
+    @property
+    def constants(self) -> Booleans:
+        """Which channels get a constant."""
+        return np.asarray(self.b_2 != 0)
 
 
 def joined_layers(network: Network) -> list[Attention | FeedForward]:
-    """All layers that do something, neighbours of one kind joined where the later ones read nothing of the earlier."""
-    found: list[Attention | FeedForward] = []
-    for layer in _layers(network):
-        last = found[-1] if found else None
-        if isinstance(last, Attention) and isinstance(layer, Attention) and not (layer.reads & last.writes).any():
-            found[-1] = last.joined(layer)
-            continue
-        if isinstance(last, FeedForward) and isinstance(layer, FeedForward) and _joins(last, layer):
-            found[-1] = last.joined(layer)
-            continue
-        found.append(layer)
-    return found
+    """All layers that do something; those of one stage are one layer, as far as none reads what others wrote."""
+    return [layer for k in range(len(network.stages)) for layer in _of_stage(network, k)]
 
 
-def _joins(first: FeedForward, second: FeedForward) -> bool:
-    constants = bool(((first.b_2 != 0) & (second.b_2 != 0)).any())
-    return not constants and not (second.reads & first.writes).any()
+def _of_stage(network: Network, number: int) -> Iterator[Attention | FeedForward]:
+    parts: list[Any] = []
+    written = constants = np.zeros(network.stream_width, dtype=np.bool_)
+    for layer in _layers(network, number):
+        # A constant that a channel got before is not added to: the sum might be rounded.
+        if parts and (layer.reads & written | layer.constants & constants).any():
+            yield _joined(parts)
+            parts, written, constants = [], np.zeros_like(written), np.zeros_like(written)
+        parts.append(layer)
+        written, constants = written | layer.writes, constants | layer.constants
+    if parts:
+        yield _joined(parts)
 
 
-def _layers(network: Network) -> Iterator[Attention | FeedForward]:
-    for k, stage in enumerate(network.stages):
-        for index, view in enumerate(network.views(k)):
-            layer = stage[index]
-            if isinstance(layer, FeedForwardLayer):
-                made = _feed_forward(layer)
-                if made.writes.any():
-                    yield made
-            else:
-                heads = tuple(_heads(layer, view))
-                if heads:
-                    yield Attention(heads)
+def _joined(parts: list[Any]) -> Attention | FeedForward:
+    """All parts as one layer."""
+    if isinstance(parts[0], Attention):
+        return Attention(tuple(head for part in parts for head in part.heads), len(parts))
+    return FeedForward(
+        np.concatenate([part.W_1 for part in parts]),
+        np.concatenate([part.b_1 for part in parts]),
+        np.concatenate([part.W_2 for part in parts], axis=1),
+        np.sum([part.b_2 for part in parts], axis=0),  # at most one of them is not 0
+        len(parts),
+    )
+
+
+def _layers(network: Network, number: int) -> Iterator[Attention | FeedForward]:
+    stage = network.stages[number]
+    for index, view in enumerate(network.views(number)):
+        layer = stage[index]
+        if isinstance(layer, FeedForwardLayer):
+            made = _feed_forward(layer)
+            if made.writes.any():
+                yield made
+        else:
+            heads = tuple(_heads(layer, view))
+            if heads:
+                yield Attention(heads)
 
 
 def _feed_forward(layer: FeedForwardLayer) -> FeedForward:

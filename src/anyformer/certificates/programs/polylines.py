@@ -8,6 +8,8 @@ from anyformer.arrays import Array
 from anyformer.programs.curves import Curve
 
 UNIT = 2.0**-53
+# A product that underflows is off by no more than this.
+TINY = 2.0**-1074
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +49,8 @@ class ReluSum:
             count = np.searchsorted(kinks, sign * at, side="right")
             total = total + sign * at * heights[count] - moments[count]
             size += np.abs(weights).sum() * np.abs(at).max() + np.abs(weights * kinks).sum()
-        return np.asarray(total), float(size) * (len(self.weights) + 16) * 2 * UNIT + self.doubt
+        roundings = len(self.weights) + 16
+        return np.asarray(total), roundings * (2 * UNIT * float(size) + TINY) + self.doubt
 
     def knots(self, low: float, high: float) -> Array:
         """The ends, and the kinks between them."""
@@ -68,6 +71,12 @@ class Deviation:
     most: float
     relative: float
 
+    def __post_init__(self) -> None:
+        # What is not a number is not known; NaN would pass through comparisons as if it were small.
+        for name, unknown in (("least", -np.inf), ("most", np.inf), ("relative", np.inf)):
+            if np.isnan(getattr(self, name)):
+                object.__setattr__(self, name, unknown)
+
     @property
     def absolute(self) -> float:
         """The largest distance."""
@@ -80,17 +89,26 @@ def deviation(line: ReluSum, curve: Curve, room: tuple[float, float]) -> Deviati
     values, rounding = line.values(knots)
     low, high = gaps(curve, knots, values)
     low, high = low - rounding, high + rounding
-    piece = curve.at(knots[:-1], knots[1:]).value
-    smallest = np.maximum(np.maximum(piece.low, -piece.high), 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        relative = float(np.nan_to_num(np.maximum(-low, high) / smallest, nan=np.inf).max())
+    smallest = _smallest(curve, knots)
+    with np.errstate(all="ignore"):
+        relative = float((np.maximum(-low, high) / smallest).max())
     found = [Deviation(float(low.min()), float(high.max()), relative)]
-    for end, far in ((curve.low, curve.low - room[0]), (curve.high, curve.high + room[1])):
-        if far != end:
-            found.append(_beyond(line, curve, end, far))
+    # However small the room is, a number in it lies beyond the end.
+    if room[0] > 0:
+        found.append(_beyond(line, curve, curve.low, float(np.nextafter(curve.low - room[0], -np.inf))))
+    if room[1] > 0:
+        found.append(_beyond(line, curve, curve.high, float(np.nextafter(curve.high + room[1], np.inf))))
     return Deviation(
         min(one.least for one in found), max(one.most for one in found), max(one.relative for one in found)
     )
+
+
+def _smallest(curve: Curve, knots: Array) -> Array:
+    """The least |f| on every piece with its ends, where f may be either side of a leap."""
+    piece, ends = curve.at(knots[:-1], knots[1:]).value, curve.at(knots, knots).value
+    low = np.minimum(piece.low, np.minimum(ends.low[:-1], ends.low[1:]))
+    high = np.maximum(piece.high, np.maximum(ends.high[:-1], ends.high[1:]))
+    return np.asarray(np.maximum(np.maximum(low, -high), 0.0))
 
 
 def gaps(curve: Curve, knots: Array, values: Array) -> tuple[Array, Array]:
@@ -105,14 +123,14 @@ def gaps(curve: Curve, knots: Array, values: Array) -> tuple[Array, Array]:
     low = np.minimum(ends.low[:-1] - values[:-1], ends.low[1:] - values[1:])
     high = np.maximum(ends.high[:-1] - values[:-1], ends.high[1:] - values[1:])
     with np.errstate(all="ignore"):
-        arch = (b - a) ** 2 / 8
+        arch = np.maximum((b - a) ** 2 / 8, np.finfo(np.float64).tiny)
         swing = (piece.slope.high - piece.slope.low) * (b - a) / 4
         swing = np.where(np.isfinite(swing), swing, np.inf)
         below = low - _finite_or(arch * np.maximum(piece.bend.high, 0.0), swing)
         above = high + _finite_or(arch * np.maximum(-piece.bend.low, 0.0), swing)
         below = np.fmax(below, piece.value.low - np.maximum(values[:-1], values[1:]))
         above = np.fmin(above, piece.value.high - np.minimum(values[:-1], values[1:]))
-    # A dozen operations on numbers of these sizes.
+    # Two differences of numbers of these sizes; what follows is a handful of roundings of the results, and 2^-48 is 32.
     slack = 16 * UNIT * (np.abs(values).max() + max(np.abs(ends.low).max(), np.abs(ends.high).max()))
     return below - 2.0**-48 * np.abs(below) - slack, above + 2.0**-48 * np.abs(above) + slack
 
@@ -120,7 +138,8 @@ def gaps(curve: Curve, knots: Array, values: Array) -> tuple[Array, Array]:
 def _beyond(line: ReluSum, curve: Curve, end: float, far: float) -> Deviation:
     """The same between an end of the curve and a point beyond it.
 
-    Both are piecewise linear there, so their distance is largest at a kink or at an end.
+    Both are piecewise linear there, so their distance is largest at a kink or at an end. The end itself is among the
+    points, so that the largest |low|, |high| bound all terms, and each point has fewer than 16 roundings of them.
     """
     points = line.knots(min(end, far), max(end, far))
     values, rounding = line.values(points)
@@ -131,7 +150,7 @@ def _beyond(line: ReluSum, curve: Curve, end: float, far: float) -> Deviation:
     high = start.high[0] + np.maximum(slopes[0] * apart, slopes[1] * apart)
     slack = rounding + 2.0**-48 * float(np.abs(values).max() + np.abs([low, high]).max())
     least, most = float((low - values).min()) - slack, float((high - values).max()) + slack
-    smallest = max(float(low.min()), -float(high.max()), 0.0) * (1 - 2.0**-40)
+    smallest = max(float(low.min()), -float(high.max())) - slack
     return Deviation(least, most, max(-least, most) / smallest if smallest > 0 else np.inf)
 
 

@@ -19,6 +19,10 @@ from anyformer.programs.ranges import Ranges, size
 from anyformer.programs.steps import Input
 
 UNIT = 2.0**-53
+# A product that underflows is off by no more than this.
+TINY = 2.0**-1074
+# Numbers that a network computes on the way must stay below this; then no sum or product of two of them overflows.
+LARGEST = 2.0**500
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +51,13 @@ class Stream:
         self.program, self.tokens = program, program.tokens
         self.ranges = Ranges(program)
         self.errors = Errors(self.ranges)
+        must(
+            (network.tokens, network.width) == (program.tokens, program.width),
+            "the network takes sequences of the program's tokens and width",
+        )
         self.width = network.stream_width
+        # Sums over all channels and tokens have so many roundings.
+        self.up = UP + (self.width + self.tokens) * 2.0**-52
         self.magnitude = np.zeros(self.width)
         self.written = np.zeros(self.width, dtype=np.bool_)
         self.readings: dict[Node, Reading] = {}
@@ -81,9 +91,14 @@ class Stream:
         """Note that a channel was written, and a bound of what it holds."""
         must(not self.written[channel], "a channel is written once")
         must(not self.positions[:, channel].any(), "a channel of positions is not written")
-        must(np.isfinite(magnitude), "what a channel holds is bounded")
+        must(magnitude < LARGEST, "what a channel holds is bounded")
         self.written[channel] = True
         self.magnitude[channel] = magnitude * UP
+
+    @property
+    def reach(self) -> Array:
+        """A bound of what each channel holds, at any token: what was written, or the position."""
+        return np.asarray(np.where(self.written, self.magnitude, np.abs(self.positions).max(axis=0, initial=0.0)))
 
     def channel(self, channel: int) -> Reading:
         """A channel by itself."""
@@ -99,7 +114,8 @@ class Stream:
             places = self.positions[:, steady] @ row[steady]
             sizes = np.abs(self.positions[:, steady]) @ np.abs(row[steady])
             is_exact = np.count_nonzero(self.positions[:, steady], axis=1) <= 1
-            doubts = np.where(is_exact, UNIT * sizes, (steady.sum() + 2) * 2 * UNIT * sizes)
+            # One product is rounded once; n products and their sum n times, and `sizes` as often.
+            doubts = np.where(is_exact, 2 * UNIT * sizes, (steady.sum() + 2) * 2 * UNIT * sizes) + steady.sum() * TINY
             constant = constant + Number(places, doubts)
         return Reading(Number(np.where(self.written, row, 0.0)), constant)
 
@@ -117,20 +133,28 @@ class Stream:
         rows = float((np.abs(gap.row.value) + gap.row.doubt) @ self.magnitude)
         if but_constant:
             values = np.asarray(gap.constant.value)
-            return (rows + float(values.max() - values.min()) / 2 + gap.constant.most_doubt) * UP
-        return (rows + gap.constant.size) * UP
+            return self._finite(rows + float(values.max() - values.min()) / 2 + gap.constant.most_doubt)
+        return self._finite(rows + gap.constant.size)
 
     def size(self, reading: Reading) -> float:
         """A bound of what is read."""
         row = float((np.abs(reading.row.value) + reading.row.doubt) @ self.magnitude)
-        return (row + reading.constant.size) * UP
+        return self._finite(row + reading.constant.size)
 
     def rounding(self, row: Array, bias: float, more: int = 4) -> float:
-        """The rounding error of computing row·x + bias in float64, in any order."""
+        """The rounding error of computing row·x + bias in float64, in any order, fused or not.
+
+        n products and n additions: each term meets at most n + 1 roundings, and a product may underflow.
+        """
         count = np.count_nonzero(row) + more
-        steady = np.abs(self.positions).max(axis=0, initial=0.0)
-        reach = np.abs(row) @ np.where(self.written, self.magnitude, steady)
-        return float(count * UNIT * (reach + abs(bias))) * UP
+        reach = self._finite(float(np.abs(row) @ self.reach) + abs(bias))
+        return self._finite(count * UNIT * reach + count * TINY)
+
+    def _finite(self, bound: float) -> float:
+        """A sum of numbers that are not negative, rounded up; refused if it is NaN, which would pass for small, or if
+        it may overflow."""
+        must(bound < LARGEST, "all numbers are finite")
+        return bound * self.up
 
     def record(self, node: Node, reading: Reading, own: Error) -> None:
         """Note that a node is known, with the error of its own step."""

@@ -8,11 +8,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 
 from anyformer.arrays import Array, Booleans, Integers
+from anyformer.certificates.programs.circle import off_circle
 from anyformer.certificates.programs.errors import UP, Error
 from anyformer.certificates.programs.hints import Hint
 from anyformer.certificates.programs.polylines import ReluSum, deviation
@@ -76,7 +76,9 @@ def _curve(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
     line = along.line(hint.slopes[0], hint.constant + units.shift)
     found = deviation(line, stream.ranges.curve(node), along.room)
     extra = along.extra + _shift_rounding(hint, units)
-    least = least_size(stream.ranges.node(node)) - stream.ranges.curve(node).steepness * max(along.room)
+    # Where the argument is beyond its range, the curve may be smaller than on it.
+    least = least_size(stream.ranges.node(node)) * (1 - 4 * UNIT)
+    least -= stream.ranges.curve(node).steepness * max(along.room) * (1 + 4 * UNIT)
     relative = found.relative + extra / least if least > 0 else math.inf
     return _computed(stream, hint, [root], Error((found.absolute + extra) * UP, relative * UP), along)
 
@@ -89,18 +91,26 @@ def _kink(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
     relu = isinstance(node.step, Relu)
     curve = Curve(Jet.relu if relu else Jet.absolute, *stream.ranges.form(form))
     found = deviation(_with_knot(along.line(hint.slopes[0], hint.constant + units.shift)), curve, along.room)
-    return _computed(stream, hint, [form], Error((found.absolute + along.extra) * UP), along)
+    own = found.absolute + along.extra + _shift_rounding(hint, units)
+    return _computed(stream, hint, [form], Error(own * UP), along)
 
 
 def _maximum(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
-    """max(a, b) = b + (a − b)₊, and channel + s·a + t·b = b + (channel + s·(a − b)) if s + t = 1."""
+    """max(a, b) = b + (a − b)₊, and channel + s·a + t·b = b + (channel + s·(a − b)) if s + t = 1.
+
+    The units look along the form a − b, whose coefficients are rounded: both (·)₊ and s· see the difference.
+    """
     a, b = node.args
-    must(len(hint.slopes) == 2 and sum(hint.slopes) == 1, "the slopes of a maximum add up to 1")
+    must(len(hint.slopes) == 2, "a maximum has two slopes")
+    total = Number(hint.slopes[0]) + Number(hint.slopes[1])
+    must(total.value == 1 and total.doubt == 0, "the slopes of a maximum add up to 1")
     along = _Along(stream, units, a - b)
     curve = Curve(Jet.relu, *stream.ranges.form(a - b))
     line = _with_knot(along.line(hint.slopes[0], hint.constant + units.shift))
     found = deviation(line, curve, along.room)
-    return _computed(stream, hint, [a, b], Error((found.absolute + along.extra) * UP), along)
+    rounded = stream.apart(stream.of(a - b), stream.of(a) + stream.of(b).scaled(-1.0)) * (1 + abs(hint.slopes[0]))
+    own = found.absolute + along.extra + rounded + _shift_rounding(hint, units)
+    return _computed(stream, hint, [a, b], Error(own * UP), along)
 
 
 def _product(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
@@ -109,24 +119,31 @@ def _product(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
     must(len(hint.slopes) == 2 and hint.stretch > 0 and math.frexp(hint.stretch)[0] == 0.5, "λ is a power of two")
     sums = [a.scaled(hint.stretch) + b.scaled(sign / hint.stretch) for sign in (1.0, -1.0)]
     readings = [stream.of(form) for form in sums]
+    parts = stream.of(a).scaled(hint.stretch), stream.of(b).scaled(1 / hint.stretch)
     first = np.zeros(len(units.rows), dtype=np.bool_)
     for row, these in _alike(np.where(stream.written, units.rows, 0.0)):
         first[these] = _distance(row, readings[0]) <= _distance(row, readings[1])
     least = most = extra = 0.0
     magnitude = abs(units.shift)
     for sign, form, mine, slope in zip((0.25, -0.25), sums, (first, ~first), hint.slopes, strict=True):
-        along = _Along(stream, units.some(mine), form, _widened_sum(stream, node, hint.stretch, np.sign(sign)))
+        where = _widened_sum(stream, node, hint.stretch, np.sign(sign))
+        along = _Along(stream, units.some(mine), form, where, summed=len(units.weights))
         curve = Curve(partial(_square, Number(sign)), *along.range)
         constant = hint.constant + units.shift if sign > 0 else 0.0
         found = deviation(along.line(slope, constant), curve, along.room)
         # Constants may be on either side: only the sums of both distances count.
         least, most = least + found.least, most + found.most
         magnitude, extra = magnitude + along.largest, extra + along.extra
+        # The coefficients of the sum are rounded: ¼v² with v off by g is off by ½|v|·g + ¼g².
+        g = stream.apart(stream.of(form), parts[0] + parts[1].scaled(float(np.sign(sign))))
+        extra += g * (size(along.range) + max(along.room) + g)
     reading = stream.channel(hint.channel) + Reading(Number(np.zeros(stream.width)), Number(hint.constant))
     for known, slope in zip(readings, hint.slopes, strict=True):
         reading = reading + known.scaled(slope)
-    own = max(-least, most) + extra + _shift_rounding(hint, units)
-    return Computed(reading, Error(own * UP), magnitude)
+    # Both groups and the shift are one sum in the network.
+    extra += (len(units.weights) + units.parts + 4) * 2 * UNIT * magnitude
+    own = float(np.maximum(-least, most)) + extra + _shift_rounding(hint, units)
+    return Computed(reading, Error(own * UP), magnitude + extra)
 
 
 def _square(factor: Number, u: Jet) -> Jet:
@@ -161,8 +178,7 @@ def _gate(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
         offsets.append(np.broadcast_to(np.asarray(offset.value), (stream.tokens,)))
         extra += abs(weight) * (gap + offset.most_doubt + stream.rounding(row, float(bias)))
     error = stream.errors.form(form).absolute
-    low, high = stream.ranges.form(form)
-    low, high = low - error * UP, high + error * UP
+    low, high = _outward(stream.ranges.form(form), (error * UP, error * UP))
     s, o = np.array(signs), np.array(offsets).reshape(len(signs), stream.tokens).T
     kinks = np.clip(-o * s, low, high)
     points = np.concatenate([np.full((stream.tokens, 1), low), np.full((stream.tokens, 1), high), kinks], axis=1)
@@ -171,8 +187,11 @@ def _gate(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
     off = float(np.abs(outputs - factors.values[:, None] * points).max()) + float(factors.doubts.max()) * size(
         (low, high)
     )
-    sizes = activations @ np.abs(units.weights)
-    slip = (len(s) + units.parts + 16) * 4 * UNIT * float((sizes + np.abs(outputs)).max() + size((low, high)))
+    # sign·v + offset is rounded before the two cancel; then every term of the sums.
+    sizes, far = activations @ np.abs(units.weights), size((low, high))
+    terms = float((np.abs(o) + far).max(axis=0, initial=0.0) @ np.abs(units.weights))
+    terms += (abs(hint.slopes[0]) + float(np.abs(factors.values).max())) * far + abs(hint.constant) + abs(units.shift)
+    slip = (len(s) + units.parts + 16) * 4 * UNIT * terms
     own = off + extra + slip + _shift_rounding(hint, units)
     reading = stream.channel(hint.channel) + value.scaled(hint.slopes[0])
     reading = reading + Reading(Number(np.zeros(stream.width)), Number(hint.constant))
@@ -181,11 +200,12 @@ def _gate(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
 
 def _norm(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
     """Σ w·max(x·a + y·b, 0) + s·a + t·b is linear between the directions where a unit vanishes; its distance from
-    √(a² + b²) = 1 on the unit circle is largest at such a direction, or where its gradient points."""
+    √(a² + b²) = 1 on the unit circle is largest at such a direction, or where its gradient points or points away."""
     must(len(hint.slopes) == 2 and units.shift == 0 and hint.constant == 0, "a norm has no constant")
     a, b = (stream.of(form) for form in node.args)
     vectors, extra, sizes = [], 0.0, 0.0
     basis = np.stack([a.row.value, b.row.value], axis=1)
+    must(bool(np.isfinite(basis).all()), "all numbers are finite")
     for row, bias, weight in zip(units.rows, units.biases, units.weights, strict=True):
         x, y = np.linalg.lstsq(basis, np.where(stream.written, row, 0.0), rcond=None)[0]
         reading = stream.read(row, float(bias))
@@ -193,38 +213,19 @@ def _norm(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
         extra += abs(weight) * stream.rounding(row, float(bias))
         sizes += abs(weight) * stream.size(reading)
         vectors.append((float(x), float(y)))
-    off = _off_circle(np.array(vectors).reshape(-1, 2), units.weights, np.array(hint.slopes))
+    off = off_circle(np.array(vectors).reshape(-1, 2), units.weights, np.array(hint.slopes))
     longest = size(stream.ranges.node(node)) + math.hypot(*(stream.errors.form(form).absolute for form in node.args))
-    rounding = (len(units.weights) + units.parts + 8) * 2 * UNIT * sizes
+    rounding = (len(units.weights) + units.parts + 8) * 2 * UNIT * (sizes + extra)
     reading = stream.channel(hint.channel) + a.scaled(hint.slopes[0]) + b.scaled(hint.slopes[1])
-    return Computed(reading, Error((off * longest + extra + rounding) * UP), sizes + extra)
-
-
-def _off_circle(vectors: Array, weights: Array, slopes: Array) -> float:
-    """The largest distance of the function from 1 on the unit circle."""
-    angles = np.arctan2(vectors[:, 1], vectors[:, 0])
-    turns = np.unique(np.mod(np.concatenate([angles - np.pi / 2, angles + np.pi / 2, [0.0]]), 2 * np.pi))
-    turns = np.append(turns, turns[0] + 2 * np.pi)
-    worst = 0.0
-    for first, last in pairwise(turns.tolist()):
-        middle = (first + last) / 2
-        awake = vectors @ [math.cos(middle), math.sin(middle)] > 0
-        gradient = (weights[awake, None] * vectors[awake]).sum(axis=0) + slopes
-        ends = [float(gradient @ [math.cos(turn), math.sin(turn)]) for turn in (first, last)]
-        within = abs(math.remainder(math.atan2(gradient[1], gradient[0]) - middle, 2 * math.pi)) <= (last - first) / 2
-        top = math.hypot(*gradient) if within else max(ends)
-        bottom = min(ends)
-        worst = max(worst, top - 1, 1 - bottom)
-    # Kinks are known up to a few roundings of an angle; moving along the circle by δ changes the function by at most
-    # δ times its Lipschitz constant.
-    lipschitz = float((np.abs(weights) * np.hypot(*vectors.T)).sum() + np.abs(slopes).sum())
-    return worst + (len(weights) + 64) * 4 * UNIT * (lipschitz + 1)
+    return Computed(reading, Error((off * longest + extra + rounding) * UP), sizes + extra + rounding)
 
 
 class _Along:
     """Units that look along one form: ±u + offset, with u as the stream holds it."""
 
-    def __init__(self, stream: Stream, units: Units, form: Form, known: Range | None = None) -> None:
+    def __init__(
+        self, stream: Stream, units: Units, form: Form, known: Range | None = None, summed: int | None = None
+    ) -> None:
         self.units, wanted = units, stream.of(form)
         self.range = stream.ranges.form(form) if known is None else known
         self.room = _room(stream.errors.form(form), self.range)
@@ -242,11 +243,12 @@ class _Along:
             doubts = offset.most_doubt + spread + 4 * UNIT * (np.abs(biases) + abs(middle))
             rounding = stream.rounding(row, 0.0) + (np.count_nonzero(row) + 4) * UNIT * np.abs(biases)
             self.extra += float(np.abs(units.weights[mine]) @ (gap + doubts + rounding)) * UP
-        low, high = self.range[0] - self.room[0], self.range[1] + self.room[1]
-        activations = self.line(0.0, 0.0).activations(low, high)
-        self.largest = float(np.abs(units.weights) @ activations) * UP + self.extra
-        # The sum over the units, in any order and over `parts` layers.
-        self.extra += (len(units.weights) + units.parts + 4) * 2 * UNIT * self.largest
+        activations = self.line(0.0, 0.0).activations(*_outward(self.range, self.room))
+        self.largest = float(np.abs(units.weights) @ activations) * UP + self.extra + abs(units.shift)
+        # The sum over the units and b_2, in any order and over `parts` layers; `summed` units are in it.
+        count = len(units.weights) if summed is None else summed
+        of_sum = (count + units.parts + 4) * 2 * UNIT * self.largest
+        self.extra, self.largest = self.extra + of_sum, self.largest + of_sum
 
     def line(self, slope: float, constant: float) -> ReluSum:
         """The units as a function of u, with a straight part added."""
@@ -262,6 +264,11 @@ def _room(error: Error, r: Range) -> tuple[float, float]:
         return error.absolute * UP, error.absolute * UP
     low, high = (min(error.absolute, error.relative * abs(end)) * UP for end in r)
     return low, high
+
+
+def _outward(r: Range, room: tuple[float, float]) -> Range:
+    """A range and the room around it, rounded outwards."""
+    return float(np.nextafter(r[0] - room[0], -np.inf)), float(np.nextafter(r[1] + room[1], np.inf))
 
 
 def _alike(rows: Array) -> Iterator[tuple[Array, Integers]]:
@@ -305,4 +312,4 @@ def _computed(stream: Stream, hint: Hint, forms: list[Form], own: Error, along: 
     reading = stream.channel(hint.channel) + Reading(Number(np.zeros(stream.width)), Number(hint.constant))
     for form, slope in zip(forms, hint.slopes, strict=True):
         reading = reading + stream.of(form).scaled(slope)
-    return Computed(reading, own, along.largest + abs(along.units.shift))
+    return Computed(reading, own, along.largest)

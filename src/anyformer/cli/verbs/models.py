@@ -145,14 +145,28 @@ def trace(
         str,
         typer.Option("--input", metavar="NUMBERS", help="One sequence, token by token: '0.15, 0.8' or '1, 2; 3, 4'."),
     ],
+    target: Annotated[
+        str | None,
+        typer.Option(metavar="PLACE:FUNCTION", help="The function of a compiled model, if it is not a ready-made one."),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Walk one input through every stage of the proof."""
+    """Walk one input through every stage of the proof, or through every step of a compiled program."""
     from anyformer.cli.numbers import sequence_of
     from anyformer.model import load
+    from anyformer.reports.tracing.program_trace import trace_program
+    from anyformer.reports.tracing.program_views import program_trace_data, program_trace_view
     from anyformer.reports.tracing.trace import trace as follow
     from anyformer.reports.tracing.views import trace_data, trace_view
 
     model = load(folder)
-    followed = follow(model.network, model.certificate, sequence_of(given, model.network.tokens, model.network.width))
+    sequence = sequence_of(given, model.network.tokens, model.network.width)
+    if model.certificate.grid is None:
+        function = _named_target(model.certificate, target, one_by_one=False) or model.certificate.target.target()
+        steps = trace_program(model.network, model.certificate, function, sequence)
+        emit(json, program_trace_data(steps), program_trace_view(steps))
+        return
+    if target is not None:
+        raise UsageError("--target must come with a compiled model; this one is a table. Leave it out.")
+    followed = follow(model.network, model.certificate, sequence)
     emit(json, trace_data(followed), trace_view(followed))

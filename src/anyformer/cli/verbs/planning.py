@@ -15,7 +15,7 @@ from anyformer.exports.layout import FILES
 
 
 def targets(json: Json = False) -> None:
-    """List the ready-made targets. Positional ones need --positions."""
+    """List the ready-made targets, with which of them depend on the order of their tokens."""
     from anyformer.reports.catalogue import target_entries, targets_data, targets_view
 
     entries = target_entries()

@@ -1,11 +1,14 @@
 """Sharing the tolerance: how exactly each step must be computed so that the hidden units are fewest.
 
-A step with the error ε_i takes about c_i/√ε_i units, and the bound of the whole is about Σ S_i·ε_i. The sum Σ c_i/√ε_i
-is least for ε_i ∝ (c_i/S_i)^{2/3} (Lagrange). S_i is found by differences, and again at the new ε.
+A step with the error ε_i takes about c_i/√ε_i units, and the bound of output o is about Σ S_oi·ε_i. The sum Σ c_i/√ε_i
+is least for ε_i ∝ (c_i/Σ_o λ_o·S_oi)^{2/3} (Lagrange), with a price λ_o of 0 for outputs whose bound stays below the
+largest. S_oi is found by differences, and again at the new ε; an output with room gets cheaper each time.
 """
 
 import math
 from collections.abc import Mapping
+
+import numpy as np
 
 from anyformer.certificates.programs.errors import EXACT, Error, Errors
 from anyformer.construction.compiling import knots
@@ -50,10 +53,14 @@ class Budget:
             errors.record(node, self.own(node, shares[node]) if node in shares else EXACT)
         return errors
 
+    def totals(self, shares: Shares) -> list[float]:
+        """The errors of the outputs."""
+        errors = self.errors(shares)
+        return [errors.form(form).absolute for form in self.program.outputs]
+
     def total(self, shares: Shares) -> float:
         """The largest error of an output."""
-        errors = self.errors(shares)
-        return max(errors.form(form).absolute for form in self.program.outputs)
+        return max(self.totals(shares))
 
     def units(self, shares: Shares) -> float:
         """About how many hidden units the shares ask for."""
@@ -96,12 +103,14 @@ class Budget:
     def _lagrange(self) -> dict[Node, float]:
         nodes, goal = self.approximated, self.tolerance
         shares = self._scaled(dict.fromkeys(nodes, 1.0), goal)
+        prices = np.ones(len(self.program.outputs))
         for _ in range(ROUNDS):
-            base = self.total(shares)
+            base = np.array(self.totals(shares))
+            prices = prices * base / base.max()
             shape = {}
             for node in nodes:
-                more = self.total({**shares, node: shares[node] * 1.125}) - base
-                slope = max(more / (shares[node] / 8), 1e-9)
+                more = np.array(self.totals({**shares, node: shares[node] * 1.125})) - base
+                slope = max(float(prices @ more) / (shares[node] / 8), 1e-9)
                 shape[node] = (self._effort(node) / slope) ** (2 / 3)
             shares = self._scaled(shape, goal)
         return shares

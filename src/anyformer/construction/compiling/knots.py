@@ -27,7 +27,7 @@ def polyline(curve: Curve, tolerance: float, relative: bool = False) -> ReluSum:
     """
     cuts, density = _density(curve, relative)
     weight = density / (4 * np.sqrt(tolerance))
-    fixed, spare, points = _kinks(curve), 1.002, cuts
+    fixed, spare, points = _kinks(curve, tolerance), 1.002, cuts
     while True:
         total = np.concatenate([[0.0], np.cumsum(weight)])
         pieces = max(2, int(np.ceil(total[-1] * spare)))
@@ -76,8 +76,9 @@ def _density(curve: Curve, relative: bool) -> tuple[Array, Array]:
     return cuts, np.where(np.isfinite(size), size, 0.0) * np.diff(cuts)
 
 
-def _kinks(curve: Curve, rounds: int = 60, most: int = 32) -> Array:
-    """Knots on both sides of every kink, as close to it as float64 allows."""
+def _kinks(curve: Curve, tolerance: float, rounds: int = 60, most: int = 32) -> Array:
+    """Knots on both sides of every kink: so close to it that the chord between them is off by less than the tolerance,
+    and so far apart that its slope is not lost to rounding."""
     cuts = curve.cuts(LOOKS)
     low, high = cuts[:-1], cuts[1:]
     for _ in range(rounds):
@@ -90,7 +91,12 @@ def _kinks(curve: Curve, rounds: int = 60, most: int = 32) -> Array:
         if not ((low < middle) & (middle < high)).any():
             break
         low, high = np.concatenate([low, middle]), np.concatenate([middle, high])
-    return np.unique(np.concatenate([low, high]))
+    steepness = curve.steepness if np.isfinite(curve.steepness) else 0.0
+    apart = min(tolerance / (2 * steepness + 1e-300), 2.0**-10 * (curve.high - curve.low))
+    around = np.concatenate([low - apart, high + apart])
+    # Kinks are found as several intervals that touch; of knots much closer than `apart`, one is enough.
+    knots = np.sort(around[(around > curve.low) & (around < curve.high)])
+    return knots[np.concatenate([[True], np.diff(knots) > apart / 2])] if len(knots) else knots
 
 
 def _centring(curve: Curve, knots: Array) -> Array:

@@ -15,13 +15,17 @@ from anyformer.targets.target import Target
 # table must be better than the goal by this factor, by number of inputs.
 SAFETY = {1: 1.03, 2: 1.06, 3: 1.15, 4: 1.35}
 MOST_SAFETY = 1.6
+# The same where a proof by slopes is nearly tight, in norms up to this p.
+SAFETY_WITH_SLOPES = {1: 1.01, 2: 1.015, 3: 1.02, 4: 1.03}
+MOST_SAFETY_WITH_SLOPES = 1.06
+TIGHT_UP_TO = 4.0
 
 
 def error_of_tables(request: Request) -> Callable[[Lattice], float]:
     """What the proof will find as the error of a grid's table: from samples, or from the modulus where that counts."""
     target, p = request.target, request.p
     if request.evidence is Evidence.UNCONDITIONAL:
-        factor, known = safety(target), request.table_errors
+        factor, known = safety(request), request.table_errors
 
         def from_samples(lattice: Lattice) -> float:
             if lattice not in known:
@@ -40,9 +44,12 @@ def error_of_tables(request: Request) -> Callable[[Lattice], float]:
     return from_modulus
 
 
-def safety(target: Target) -> float:
+def safety(request: Request) -> float:
     """By how much a table must be better than a bound that is to be proved with intervals."""
-    return SAFETY.get(most_inputs(target), MOST_SAFETY)
+    inputs = most_inputs(request.target)
+    if request.has_slopes and request.p <= TIGHT_UP_TO:
+        return SAFETY_WITH_SLOPES.get(inputs, MOST_SAFETY_WITH_SLOPES)
+    return SAFETY.get(inputs, MOST_SAFETY)
 
 
 def most_inputs(target: Target) -> int:

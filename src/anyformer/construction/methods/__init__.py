@@ -6,6 +6,7 @@ from typing import Final
 
 from anyformer.construction.methods.averaging import Averaging
 from anyformer.construction.methods.compile import Compile
+from anyformer.construction.methods.interpolation import Interpolation
 from anyformer.construction.methods.selective_shift import SelectiveShift
 from anyformer.construction.methods.sparse_averaging import SparseAveraging
 from anyformer.construction.methods.sparse_selective_shift import SparseSelectiveShift
@@ -14,8 +15,24 @@ from anyformer.construction.plans.plan import Method
 METHODS: Final[Mapping[str, Method]] = MappingProxyType(
     {
         method.name: method
-        for method in (Compile(), Averaging(), SelectiveShift(), SparseAveraging(), SparseSelectiveShift())
+        for method in (
+            Compile(),
+            Interpolation(),
+            Averaging(),
+            SelectiveShift(),
+            SparseAveraging(),
+            SparseSelectiveShift(),
+        )
     }
 )
 
-__all__ = ["METHODS", "Averaging", "Compile", "Method", "SelectiveShift", "SparseAveraging", "SparseSelectiveShift"]
+__all__ = [
+    "METHODS",
+    "Averaging",
+    "Compile",
+    "Interpolation",
+    "Method",
+    "SelectiveShift",
+    "SparseAveraging",
+    "SparseSelectiveShift",
+]

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from anyformer.construction.compiling.budget import Budget
+from anyformer.construction.compiling.narrowing import Limits, narrowed
 from anyformer.construction.compiling.schedule import needed
 from anyformer.construction.compiling.writer import Writer
 from anyformer.construction.plans.compiled_plan import CompiledPlan
@@ -28,22 +29,23 @@ class Compile(Method):
 
     name: ClassVar[str] = "compile"
     is_sparse: ClassVar[bool | None] = None
+    uses_modulus: ClassVar[bool] = False
 
     def plan(self, request: Request) -> CompiledPlan:
         """The program, lowered with the fewest hidden units; or a refusal that says which step cannot be."""
         _check(request)
         try:
-            planned = self._planned(request, request.program, _largest_error(request) * (1 - SPARE))
+            return self._planned(request, request.program, _largest_error(request) * (1 - SPARE))
         except NotTraceable as error:
             raise PlanError(f"compile cannot build {request.target.name}: {words_of(error)}.") from error
-        if planned.layers > request.max_layers:
-            raise Refusal(self.name, Shortage(Resource.LAYERS, planned.layers, request.max_layers)).error()
-        return planned
 
     def _planned(self, request: Request, program: Program, goal: float) -> CompiledPlan:
         ranges = Ranges(program)
         budget = Budget(program, ranges, needed(program, ranges.roots), goal)
         written = Writer(program, ranges, budget, request.sparsity).write()
+        written = narrowed(written, program, Limits(request.heads, request.hidden_size))
+        if (layers := written.network.layer_count) > request.max_layers:
+            raise Refusal(self.name, Shortage(Resource.LAYERS, layers, request.max_layers)).error()
         stages = tuple(PlannedStage(stage.name, stage.role, stage.kind, len(stage)) for stage in written.network.stages)
         return CompiledPlan(
             request=request,

@@ -113,7 +113,7 @@ class GrownTable(TableMethod):
     def values(self, plan: TablePlan, sizes: TableSizes) -> list[Draft]:
         """One layer a group of runs."""
         assert plan.values is not None
-        return [value_stage(plan.values, plan.request.hidden_size // 2, plan.lattice.cell_width, sizes.lift)]
+        return [value_stage(plan.values, plan.request.table_hidden_size // 2, plan.lattice.cell_width, sizes.lift)]
 
     def quick_shortage(self, request: Request, counts: Counts) -> Shortage | None:
         """What a grid needs beyond the limits, as far as a few integers tell."""
@@ -157,10 +157,10 @@ class GrownTable(TableMethod):
 
     def _slots(self, request: Request) -> int:
         """How many runs of ids a layer of the value map serves."""
-        return request.hidden_size // 2 if self.merges else 1
+        return request.table_hidden_size // 2 if self.merges else 1
 
     def _planned_stages(self, request: Request, sizes: TableSizes, layers: int) -> tuple[PlannedStage, ...]:
-        before = sizes.before_values(sizes.lattice.cell_width / 4, request.hidden_size)
+        before = sizes.before_values(sizes.lattice.cell_width / 4, request.table_hidden_size)
         values = PlannedStage("value map", Role.VALUE, "feed_forward", layers)
         return (*map(PlannedStage.of, before), values, *map(PlannedStage.of, sizes.after_values()))
 

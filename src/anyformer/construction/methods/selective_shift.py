@@ -99,7 +99,7 @@ class SelectiveShift(TableMethod):
             ramp=budget.ramp_width(request, lattice, sizes.bound),
             output_bound=sizes.bound,
             output_quantum=quantum,
-            stages=_planned_stages(sizes, request.hidden_size),
+            stages=_planned_stages(sizes, request.table_hidden_size),
             ids=lattice.tokens * lattice.sequences,
             id_bits=sizes.context.largest_id.bit_length(),
             error=_error(request, lattice, quantum),

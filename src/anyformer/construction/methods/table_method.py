@@ -15,7 +15,7 @@ from anyformer.construction.plans.table_network import table_networks
 from anyformer.construction.plans.table_plan import TablePlan
 from anyformer.construction.plans.table_sizes import TableSizes
 from anyformer.construction.refusal import Refusal, Shortage
-from anyformer.construction.request import Request
+from anyformer.construction.request import LEAST_HIDDEN, TABLE_HEADS, Request
 from anyformer.construction.stages.draft import Draft
 from anyformer.errors import PlanError
 
@@ -41,7 +41,9 @@ class TableMethod(Method):
 
     def surely_fits(self, request: Request) -> bool:
         """Whether a plan is known to fit before it is made."""
-        return request.p < math.inf and _too_long(request) is None and self.has_room(request)
+        return (
+            request.p < math.inf and _smaller(request) is None and _too_long(request) is None and self.has_room(request)
+        )
 
     def build(self, plan: TablePlan) -> Construction:
         """Both networks of a plan."""
@@ -51,7 +53,7 @@ class TableMethod(Method):
         """Quantise, make ids, give values, tidy up."""
         sizes = self.sizes(plan.request, plan.lattice)
         return [
-            *sizes.before_values(plan.ramp, plan.request.hidden_size),
+            *sizes.before_values(plan.ramp, plan.request.table_hidden_size),
             *self.values(plan, sizes),
             *sizes.after_values(),
         ]
@@ -64,12 +66,18 @@ class TableMethod(Method):
 
     def check_length(self, request: Request) -> None:
         """Refuse, before anything is sampled, what no table can do: the sup norm, and sequences so long that two cells
-        a token are too many to visit."""
+        a token are too many to visit; and blocks smaller than a table's."""
         if request.p == math.inf:
             raise PlanError(
                 f"{self.name} needs a finite p, at most {MOST_P:g}; got inf. Between its cells a table's network runs "
                 f"through thin ramps from one value to the next, where its largest error is as large as the step. "
                 f"Compile the function instead (--method compile), or ask for an L^p norm (--p 2)."
+            )
+        if smaller := _smaller(request):
+            name, least, given = smaller
+            raise PlanError(
+                f"{name} must be at least {least} for {self.name}; got {given}. Give a larger {name}, or compile the "
+                f"function (--method compile), whose layers may be as narrow as you like."
             )
         if short := _too_long(request):
             fit = fit_for(self, request, iter(()))
@@ -84,6 +92,12 @@ class TableMethod(Method):
 def _coarsest(request: Request) -> Lattice:
     """The grid with two cells, along the first coordinate."""
     return Lattice.with_counts(request.target, (2,) + (1,) * (request.target.width - 1))
+
+
+def _smaller(request: Request) -> tuple[str, int, int] | None:
+    """The limit that is below what a table's blocks have, if there is one: its name, the least, and what was given."""
+    limits = (("heads", TABLE_HEADS, request.heads), ("hidden_size", LEAST_HIDDEN, request.hidden_size))
+    return next(((name, least, most) for name, least, most in limits if most is not None and most < least), None)
 
 
 def _too_long(request: Request) -> Shortage | None:

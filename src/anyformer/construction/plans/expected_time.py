@@ -23,9 +23,9 @@ from anyformer.construction.request import Request
 from anyformer.networks.layers import BlockShape
 from anyformer.networks.network import Network
 
-SAMPLED_CELLS, POINTS = 48, 64
+SAMPLED_CELLS, POINTS = 192, 64
 # Boxes that the small proof may cut its cells into: a fraction of a second for most functions.
-MOST_BOXES = 1 << 15
+MOST_BOXES = 1 << 17
 
 
 def cutting_seconds(request: Request, lattice: Lattice, ramp: float) -> float:
@@ -54,8 +54,11 @@ def _times_as_many(request: Request, upper: float, allowed: float) -> float:
     times as many, by what was measured. The truth is about as far below what is allowed as plans aim at.
     """
     upper, allowed = upper ** (1 / request.p), allowed ** (1 / request.p)
-    truth = allowed / safety(request.target)
-    return float(((upper - truth) / (allowed - truth)) ** max(most_inputs(request.target) - 1, 1))
+    truth = allowed / safety(request)
+    inputs = most_inputs(request.target)
+    # By slopes, boxes of half the size leave a quarter.
+    power = inputs / 2 if request.has_slopes else max(inputs - 1, 1)
+    return float(((upper - truth) / (allowed - truth)) ** power)
 
 
 @dataclass(frozen=True, eq=False)

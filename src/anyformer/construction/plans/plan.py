@@ -22,6 +22,8 @@ class Method(ABC):
     """The name on the command line."""
     is_sparse: ClassVar[bool | None] = False
     """Whether it takes a sparsity pattern; None if it builds with one and without."""
+    uses_modulus: ClassVar[bool] = True
+    """Whether it may rely on the modulus that a target declares; then that is tested first."""
 
     @abstractmethod
     def plan(self, request: Request) -> "Plan":
@@ -154,3 +156,5 @@ class Construction:
     """The network of the papers' proof, with hardmax and jumps, for a table."""
     hints: tuple[Hint, ...] | None = None
     """Which channel should be which step, for a compiled network."""
+    cells: int | None = None
+    """How many cells an axis has, for a network that interpolates."""

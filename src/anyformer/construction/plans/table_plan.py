@@ -52,7 +52,7 @@ class TablePlan(Plan):
     @property
     def shape(self) -> BlockShape:
         """Heads, their size, and hidden units of every block."""
-        return BlockShape(hidden_size=self.request.hidden_size)
+        return BlockShape(hidden_size=self.request.table_hidden_size)
 
     @property
     def has_positions(self) -> bool:

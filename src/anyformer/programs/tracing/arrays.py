@@ -7,6 +7,7 @@ through a view is refused, unless it does so by indices alone.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import wraps
 from typing import Any, NoReturn, TypeVar, final
 from weakref import WeakSet
@@ -15,18 +16,20 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from anyformer.errors import NotTraceable
+from anyformer.programs.tracing.broadcasting import aligned
 from anyformer.programs.tracing.calls import call_function, call_ufunc
-from anyformer.programs.tracing.conditions import AS_NUMBERS
-from anyformer.programs.tracing.indexing import item, with_item
 from anyformer.programs.tracing.methods import TRUTH, ArrayMethods
+from anyformer.programs.tracing.rules.conditions import AS_NUMBERS
+from anyformer.programs.tracing.rules.indexing import item, with_item
+from anyformer.programs.tracing.rules.supported import VIEWS
 from anyformer.programs.tracing.runs import Run
-from anyformer.programs.tracing.supported import VIEWS
-from anyformer.programs.tracing.traced import Traced, aligned
+from anyformer.programs.tracing.traced import Traced
 
 _OUT_OF_DATE = (
     "An array was written to that may share memory with this one, a view of it or the array that it is a view of."
     " Write y = x[…].copy() before x or y is changed."
 )
+
 
 Followed = TypeVar("Followed", bound=Callable[..., Any])
 
@@ -107,7 +110,8 @@ class TracingArray(NDArrayOperatorsMixin, ArrayMethods):
     ) -> Any:
         with np.errstate(all="ignore"):
             result = _seen(call_function(self._run, func, _open(args), _open(kwargs)))
-        if func in VIEWS:
+        # The sum of products of one array may be only another order of its axes.
+        if func in VIEWS or (func is np.einsum and len(args) == 2):
             families = [array._family for array in _held((args, kwargs))]
             for one in _held(result):
                 _join(one, families[0])
@@ -188,6 +192,8 @@ class TracingArray(NDArrayOperatorsMixin, ArrayMethods):
         data = self._opened()
         if np.dtype(dtype) not in (np.dtype(np.float64), *([np.dtype(np.bool_)] if data.is_condition else [])):
             raise NotTraceable(f"Traced arrays are of float64 and stay so; got astype({np.dtype(dtype)}).")
+        if data.is_condition:
+            return TracingArray(replace(data, is_converted=np.dtype(dtype) == np.float64))
         return TracingArray(data) if copy else self
 
     @_recorded

@@ -10,22 +10,24 @@ from anyformer.errors import NotTraceable
 from anyformer.intervals.rules.arguments import function_name
 from anyformer.intervals.rules.elementwise.special import scipy_special
 from anyformer.intervals.ufuncs import ufunc_name
-from anyformer.programs.tracing import conditions, contractions
-from anyformer.programs.tracing.conditions import is_condition
-from anyformer.programs.tracing.elementwise import ARITHMETIC, SINGLE, SPECIAL, apply_each, arithmetic
-from anyformer.programs.tracing.refusals import (
+from anyformer.programs.tracing.rules import conditions, contractions
+from anyformer.programs.tracing.rules.conditions import is_condition
+from anyformer.programs.tracing.rules.elementwise import ARITHMETIC, SINGLE, SPECIAL, apply_each, arithmetic
+from anyformer.programs.tracing.rules.refusals import (
     REFUSED_FUNCTIONS,
     REFUSED_SPECIAL,
     REFUSED_UFUNCS,
     sentence,
     unknown,
 )
+from anyformer.programs.tracing.rules.supported import ACCUMULATIONS, FUNCTIONS, REDUCTIONS
 from anyformer.programs.tracing.runs import Run
-from anyformer.programs.tracing.supported import ACCUMULATIONS, FUNCTIONS, REDUCTIONS
 from anyformer.programs.tracing.traced import Traced
 
 # Keywords that make no difference to the result, and the values that are the usual ones anyway.
 _IGNORED: Final = ("kind", "stable", "subok", "optimize", "casting", "order")
+
+
 _USUAL: Final = (None, np._NoValue)
 
 
@@ -96,7 +98,8 @@ def _options(name: str, options: dict[str, Any]) -> dict[str, Any]:
     for key, value in options.items():
         if key == "dtype" and value is not None and np.dtype(value) != np.float64:
             raise NotTraceable(f"{name} is traced in float64 only; got dtype={value!r}. Leave it out.")
-        if key in (*_IGNORED, "dtype") or any(value is usual for usual in _USUAL) or (key == "where" and value is True):
+        is_usual = key != "axis" and any(value is usual for usual in _USUAL)
+        if key in (*_IGNORED, "dtype") or is_usual or (key == "where" and value is True):
             continue
         kept[key] = value
     if "out" in kept:

@@ -18,12 +18,22 @@ from anyformer.targets.evaluation import evaluate_as_it_lies
 from anyformer.targets.target import Target
 
 SAMPLES = 24
+
+
 # Functions over pairs or triples of tokens make arrays of batch · tokens³ entries: fewer inputs at once for those.
 _ENTRIES = 2**24
+
+
 _MOST = 160
+
+
 _LAID_OUT = 3
+
+
 # A node is one or a few dozen operations in float64, each rounded by 2^-53 relatively; 32 of them are 2^-48.
 _NOISE = 2.0**-48
+
+
 _NOISY_RUNS = 3
 
 

@@ -13,17 +13,21 @@ import numpy as np
 from anyformer.errors import NotTraceable
 from anyformer.intervals.callers import library_function
 from anyformer.programs.tracing.axes import Kind
-from anyformer.programs.tracing.refusals import ADVICE
+from anyformer.programs.tracing.rules.refusals import ADVICE
 from anyformer.programs.tracing.traced import Traced
 
 NUMBERS = (
-    "A traced array stands for all inputs at once and is not one number: float(), int(), .item(), .tolist() and the "
-    "math module cannot take it. Use NumPy's functions, np.exp for math.exp."
+    "A traced array stands for all inputs at once and is not one number: float(), int(), .item(), .tolist() and math"
+    " functions cannot take it. Use NumPy's functions, np.exp for math.exp."
 )
+
+
 PLAIN = (
     "A traced array cannot become a plain one: np.array, np.asarray and assignment into a plain array would lose it."
     " Use np.stack or np.concatenate to join, np.zeros_like(x) to make an array to be filled."
 )
+
+
 TRUTH = (
     "A traced array is neither true nor false: it stands for all inputs at once. Write `if` on values as"
     " np.where(condition, this, that), np.maximum or np.minimum."
@@ -87,7 +91,8 @@ class ArrayMethods:
     @property
     def dtype(self) -> np.dtype[Any]:
         """float64, or bool for a condition."""
-        return np.dtype(np.bool_ if self._opened().is_condition else np.float64)
+        data = self._opened()
+        return np.dtype(np.bool_ if data.is_condition and not data.is_converted else np.float64)
 
     @property
     def T(self) -> Any:

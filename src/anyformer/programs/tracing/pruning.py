@@ -1,6 +1,6 @@
 """Leaving out what no output needs: steps that a rewriting made superfluous."""
 
-from anyformer.programs.forms import Form, Node
+from anyformer.programs.forms import Node
 from anyformer.programs.program import Program
 
 
@@ -16,11 +16,7 @@ def pruned(program: Program) -> Program:
     kept: dict[Node, Node] = {}
     for node in program.nodes:
         if node in needed:
-            args = tuple(_with(form, kept) for form in node.args)
+            args = tuple(form.renamed(kept) for form in node.args)
             kept[node] = Node(len(kept), node.step, args, node.is_uniform)
-    outputs = tuple(_with(form, kept) for form in program.outputs)
+    outputs = tuple(form.renamed(kept) for form in program.outputs)
     return Program(program.tokens, program.width, program.low, program.high, tuple(kept.values()), outputs)
-
-
-def _with(form: Form, kept: dict[Node, Node]) -> Form:
-    return Form({kept[node]: number for node, number in form.terms.items()}, form.constant)

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from anyformer.errors import NotTraceable
 from anyformer.programs.builder import Builder
 from anyformer.programs.forms import Form
-from anyformer.programs.numbers import Number
-from anyformer.programs.tracing import pairs
-from anyformer.programs.tracing.axes import Axis, Kind, broadcast_axes, shape_of, sized
-from anyformer.programs.tracing.fixed import Fixed, Hidden
-from anyformer.programs.tracing.multilinear import Multilinear
-from anyformer.programs.tracing.pairs import PairForm
+from anyformer.programs.tracing.axes import Axis, Kind, shape_of
+from anyformer.programs.tracing.pairs import pair_forms, sums
+from anyformer.programs.tracing.pairs.multilinear import Multilinear
+from anyformer.programs.tracing.pairs.pair_forms import PairForm
 from anyformer.programs.tracing.runs import Run
 
 Entry: TypeAlias = Form | PairForm
+
+
 Entries: TypeAlias = NDArray[Any]
 
 
@@ -26,13 +26,15 @@ Entries: TypeAlias = NDArray[Any]
 class Traced:
     """Entries over the sized axes: forms, or pair forms if there are several token axes. Never changed.
 
-    Of a condition, every entry is a form, and it holds where the form is positive.
+    Of a condition, every entry is a form, and it holds where the form is positive. It may have been converted to 0.0
+    and 1.0 (`is_converted`), but is still only known as a condition.
     """
 
     run: Run
     axes: tuple[Axis, ...]
     entries: Entries
     is_condition: bool = False
+    is_converted: bool = False
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -96,7 +98,7 @@ def boxed(value: Any) -> Entries:
 
 def as_single(builder: Builder, entry: Entry) -> Form:
     """An entry of an array with at most one token axis as a form."""
-    return entry if isinstance(entry, Form) else pairs.form_of(builder, entry, 0)
+    return entry if isinstance(entry, Form) else sums.form_of(builder, entry, 0)
 
 
 def as_pair(entry: Entry, slot: int) -> PairForm:
@@ -106,148 +108,6 @@ def as_pair(entry: Entry, slot: int) -> PairForm:
 
 def settled(builder: Builder, entry: Entry, rank: int) -> Entry:
     """A pair form over one token as a form, if nothing is left that has to cancel first."""
-    if isinstance(entry, PairForm) and rank <= 1 and pairs.is_plain(entry):
-        return pairs.form_of(builder, entry, 0)
+    if isinstance(entry, PairForm) and rank <= 1 and pair_forms.is_plain(entry):
+        return sums.form_of(builder, entry, 0)
     return entry
-
-
-def aligned(run: Run, operands: Sequence[Any]) -> tuple[tuple[Axis, ...], list[Entries]]:
-    """The axes of the result, and the entries of every operand over its sized axes; plain arrays become constants."""
-    axes = broadcast_axes([one.axes if isinstance(one, Traced) else _plain_axes(one) for one in operands])
-    rank = sum(axis.kind is Kind.TOKENS for axis in axes)
-    return axes, [
-        _fitted(one, axes, rank) if isinstance(one, Traced) else constants(run, one, axes) for one in operands
-    ]
-
-
-def _plain_axes(array: Any) -> list[Axis]:
-    return [sized(size) for size in np.shape(array)]
-
-
-def _fitted(traced: Traced, axes: tuple[Axis, ...], rank: int) -> Entries:
-    """The entries of an array over the axes that it is broadcast to."""
-    start = len(axes) - len(traced.axes)
-    for at, axis in enumerate(traced.axes):
-        if axis.kind is Kind.SIZED and axis.size != 1 and axes[start + at].kind is Kind.TOKENS:
-            return _fitted(as_tokens(traced, at), axes, rank)
-    names: dict[int, int] = {}
-    index: list[Any] = []
-    for at, axis in enumerate(axes):
-        own = traced.axes[at - start] if at >= start else None
-        if own is not None and own.kind is Kind.TOKENS:
-            slot = sum(one.kind is Kind.TOKENS for one in axes[:at])
-            names[traced.slot(at - start)] = slot
-        if axis.kind is Kind.SIZED:
-            index.append(slice(None) if own is not None else None)
-        elif own is not None and own.kind is Kind.SIZED:
-            index.append(0)  # of size 1, met by tokens or by the batch
-    entries = boxed(traced.entries[tuple(index)])
-    if rank <= 1:
-        return entries
-    if traced.rank <= 1:
-        slot = next(iter(names.values()), 0)
-        return each(lambda entry: _lifted(traced.builder, entry, slot), entries)
-    return each(lambda entry: pairs.moved(traced.builder, entry, names), entries)
-
-
-def _lifted(builder: Builder, entry: Entry, slot: int) -> PairForm:
-    return as_pair(entry, slot) if isinstance(entry, Form) else pairs.moved(builder, entry, {0: slot})
-
-
-def constants(run: Run, array: Any, axes: tuple[Axis, ...]) -> Entries:
-    """A plain array as entries; along tokens it may differ from place to place, along the batch it must not."""
-    values = np.asarray(array)
-    if values.dtype.kind not in "biuf":
-        raise NotTraceable(f"numbers that meet a traced array must be real; got {values.dtype}.")
-    values = values.astype(np.float64)
-    values = values.reshape((1,) * (len(axes) - values.ndim) + values.shape)
-    for at in reversed(range(len(axes))):
-        if axes[at].kind is Kind.BATCH:
-            values = _without_batch(values, at)
-    inner = [axis for axis in axes if axis.kind is not Kind.BATCH]
-    tokens = [at for at, axis in enumerate(inner) if axis.kind is Kind.TOKENS]
-    entries = np.empty([values.shape[at] for at in range(len(inner)) if at not in tokens], dtype=object)
-    values = np.moveaxis(values, tokens, range(values.ndim - len(tokens), values.ndim))
-    for index in np.ndindex(entries.shape):
-        entries[index] = _constant(run, values[index])
-    return entries
-
-
-def _without_batch(values: Any, at: int) -> Any:
-    first = np.take(values, 0, axis=at)
-    if not (values == np.expand_dims(first, at)).all():
-        raise NotTraceable("constants must be the same for all elements of the batch; got an array that differs.")
-    return first
-
-
-def _constant(run: Run, values: Any) -> Entry:
-    """A constant entry, from its values over the token axes."""
-    if np.isnan(values).any() or np.isposinf(values).any():
-        raise NotTraceable(f"constants must be finite; got {values[~np.isfinite(values)].flat[0]}.")
-    values = _whole_length(run, values)
-    if values.ndim <= 1:
-        if np.isneginf(values).any():
-            raise NotTraceable("constants must be finite; got -inf. Use it only as a mask over pairs of tokens.")
-        return Form.of(float(values.reshape(-1)[0]) if values.size == 1 else values)
-    return PairForm(fixed_numbers(run, values))
-
-
-def fixed_numbers(run: Run, values: Any) -> Multilinear:
-    """Constants over several slots, −∞ as hidden."""
-    hidden = np.isneginf(values)
-    slots = tuple(at for at, size in enumerate(values.shape) if size != 1)
-    kept = np.where(hidden, 0.0, values).reshape([size for size in values.shape if size != 1])
-    result = Multilinear.of_fixed(Fixed(slots, Number(kept if slots else float(kept))))
-    if not hidden.any():
-        return result
-    return result + masked(values.shape, hidden)
-
-
-def masked(shape: tuple[int, ...], hidden: Any) -> Multilinear:
-    """−∞ where hidden, over the slots along which it differs."""
-    slots = tuple(at for at, size in enumerate(shape) if size != 1)
-    return Multilinear(hidden=Hidden(slots, hidden.reshape([size for size in shape if size != 1])))
-
-
-def _whole_length(run: Run, values: Any) -> Any:
-    """Constants for the first tokens, continued by the last of them: a legal value, which nothing looks at."""
-    for at, size in enumerate(values.shape):
-        if 1 < size < run.tokens:
-            last = np.take(values, [-1], axis=at)
-            values = np.concatenate([values, np.repeat(last, run.tokens - size, axis=at)], axis=at)
-    return values
-
-
-def as_tokens(traced: Traced, axis: int) -> Traced:
-    """A sized axis as one of tokens: entry i belongs to token i. Every entry must be the same for all tokens."""
-    run, size, place = traced.run, traced.axes[axis].size, traced.place(axis)
-    if size > run.tokens:
-        raise NotTraceable(f"an axis of {size} entries cannot become one of {run.tokens} tokens.")
-    if traced.rank:
-        raise NotTraceable(
-            "an array over tokens is stacked along tokens once more; write x[:, :, None] and x[:, None]."
-        )
-    rows = np.moveaxis(traced.entries, place, 0)
-    entries = np.empty(rows.shape[1:], dtype=object)
-    for index in np.ndindex(entries.shape):
-        entries[index] = _in_places(run, rows[(slice(None), *index)].tolist())
-    axes = (*traced.axes[:axis], Axis(Kind.TOKENS, size), *traced.axes[axis + 1 :])
-    return traced.with_entries(axes, entries)
-
-
-def _in_places(run: Run, column: Sequence[Entry]) -> Form:
-    """The form that is the i-th of the column at token i."""
-    forms = [as_single(run.builder, entry) for entry in column]
-    if all(form.key() == forms[0].key() for form in forms):
-        return forms[0]
-    total = Form()
-    if all(form.is_fixed for form in forms):
-        values = [form.constant for form in forms]
-        values += [values[-1]] * (run.tokens - len(values))
-        numbers = Number(np.array([v.value for v in values]), np.array([v.doubt for v in values]))
-        return Form(constant=numbers)
-    for at, form in enumerate(forms):
-        here = np.zeros(run.tokens)
-        here[at if at + 1 < len(forms) else slice(at, None)] = 1.0
-        total = total + run.builder.gate(Number(here), form)
-    return total

@@ -10,11 +10,12 @@ from anyformer.programs.forms import Form
 from anyformer.programs.program import Program
 from anyformer.programs.tracing.arrays import TracingArray
 from anyformer.programs.tracing.axes import Axis, Kind, sized
+from anyformer.programs.tracing.broadcasting import aligned
 from anyformer.programs.tracing.checks import check_program
 from anyformer.programs.tracing.pruning import pruned
-from anyformer.programs.tracing.refusals import ADVICE
+from anyformer.programs.tracing.rules.refusals import ADVICE
 from anyformer.programs.tracing.runs import Run, pretended_batch
-from anyformer.programs.tracing.traced import Traced, aligned, as_single, boxed
+from anyformer.programs.tracing.traced import Traced, as_single, boxed
 from anyformer.targets.target import Target
 
 

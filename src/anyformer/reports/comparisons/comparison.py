@@ -5,6 +5,7 @@ from typing import Any
 
 from rich.console import Group, RenderableType
 
+from anyformer.certificates.bounds.powers import exponent_data
 from anyformer.comparison import Attempt
 from anyformer.construction.plans.table_plan import TablePlan
 from anyformer.construction.refusal import Refusal
@@ -82,7 +83,7 @@ def asked_data(request: Request) -> dict[str, Any]:
         "tokens": target.tokens,
         "width": target.width,
         "positions": request.has_positions,
-        "p": request.p,
+        "p": exponent_data(request.p),
     }
 
 

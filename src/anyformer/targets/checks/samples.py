@@ -9,7 +9,10 @@ from anyformer.arrays import Array
 from anyformer.targets.target import Target
 
 _MOST_CORNERS = 64
+# Numbers in all corners together, about.
+_MOST_ENTRIES = 1 << 13
 _STEEPEST_POINTS = 32
+_MOST_STEEPEST = 128
 
 
 def inside(target: Target, count: int, rng: np.random.Generator) -> Array:
@@ -28,7 +31,8 @@ def _corners(shape: tuple[int, int], rng: np.random.Generator) -> Array:
     entries = shape[0] * shape[1]
     if 2**entries <= _MOST_CORNERS:
         return np.array(list(itertools.product((0.0, 1.0), repeat=entries))).reshape(-1, *shape)
-    corners = rng.integers(0, 2, size=(_MOST_CORNERS, *shape)).astype(np.float64)
+    count = max(4, min(_MOST_CORNERS, _MOST_ENTRIES // entries))
+    corners = rng.integers(0, 2, size=(count, *shape)).astype(np.float64)
     corners[0], corners[1] = 0.0, 1.0
     return corners
 
@@ -45,6 +49,8 @@ def pairs(target: Target, points: Array, rng: np.random.Generator) -> Iterator[t
     yield _moved(target, points, np.ones_like(points), rng)
     yield _moved(target, points, rng.choice((-1.0, 1.0), size=points.shape), rng)
     yield _moved(target, points, _single_entries(points, rng), rng)
+    if points[0].size > _MOST_STEEPEST:
+        return  # one evaluation for every entry would take too long
     some = rng.permutation(points)[:_STEEPEST_POINTS]
     yield _moved(target, some, _steepest(target, some, rng), rng)
 

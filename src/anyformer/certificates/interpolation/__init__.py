@@ -1,0 +1,1 @@
+"""Piecewise-linear interpolants compared with their targets, everywhere."""

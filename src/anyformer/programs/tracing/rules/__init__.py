@@ -1,0 +1,1 @@
+"""What NumPy's functions do to traced arrays."""
