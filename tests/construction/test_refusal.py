@@ -137,7 +137,7 @@ def test_refusals_in_words():
         "nothing can be built by averaging: it needs at least 3 × 4 cells per token, and so 1,234 layers where 100 are "
         "allowed.\nWhat would fit:\n  - a tolerance of 0.25 or more\n  - 2 tokens\n"
         "  - the method selective-shift (--method selective-shift)\n"
-        "  - a higher limit on the layers (--max-layers) or more hidden units (--hidden-size)"
+        "  - a higher limit on the layers (--max-layers) or wider layers (--hidden-size, --heads)"
     )
 
 

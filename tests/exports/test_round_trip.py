@@ -44,6 +44,8 @@ def test_a_built_model_comes_back_bit_for_bit(models, originals, which):
     assert_same_network(network, models[which].network)
     assert digest(network) == models[which].certificate.weights_digest
     assert certificate.to_json() == models[which].certificate.to_json()
+    stated = models[which].certificate
+    assert {type(value) for value in (stated.certified_error, *stated.terms.values())} == {float}
     assert {path.name for path in originals[which].iterdir()} == FILES
 
 
