@@ -6,6 +6,7 @@ from typing import ClassVar
 from anyformer.construction.compiling.budget import Budget
 from anyformer.construction.compiling.narrowing import Limits, narrowed
 from anyformer.construction.compiling.schedule import needed
+from anyformer.construction.compiling.visibility import check_visibility
 from anyformer.construction.compiling.writer import Writer
 from anyformer.construction.plans.compiled_plan import CompiledPlan
 from anyformer.construction.plans.plan import Construction, Method, PlannedStage
@@ -41,7 +42,9 @@ class Compile(Method):
 
     def _planned(self, request: Request, program: Program, goal: float) -> CompiledPlan:
         ranges = Ranges(program)
-        budget = Budget(program, ranges, needed(program, ranges.roots), goal)
+        nodes = needed(program, ranges.roots)
+        check_visibility(nodes, request.sparsity)
+        budget = Budget(program, ranges, nodes, goal)
         written = Writer(program, ranges, budget, request.sparsity).write()
         written = narrowed(written, program, Limits(request.heads, request.hidden_size))
         if (layers := written.network.layer_count) > request.max_layers:
