@@ -1,4 +1,4 @@
-"""`python -m benchmarks all`: measure, write results/<name>.json, and render RESULTS.md."""
+"""`python -m benchmarks all`: measure, write results/<name>.json, and render the pages."""
 
 import argparse
 import time
@@ -26,8 +26,8 @@ def main() -> None:
     elif asked.which != "report":
         for name in report.BENCHMARKS if asked.which == "all" else [asked.which]:
             _run(name, size)
-    report.write(size)
-    print(size.report)
+    for page in report.write(size):
+        print(page)
 
 
 def _run(name: str, size: Size) -> None:

@@ -1,35 +1,91 @@
-"""RESULTS.md from the results of all benchmarks: a file a section, so that running one again changes only its own."""
+"""Pages from the results of all benchmarks: a file a section, so that running one again changes only its own.
 
+RESULTS.md, and docs/results/compiled.md for compiled networks.
+"""
+
+import textwrap
+from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from benchmarks.results import Size, load
 
-BENCHMARKS = {
-    "engine": "The engine against its peers, skipping off",
-    "verification": "Verification with and without skipping",
-    "training": "Time to certified ε against training",
-    "growth": "Growth",
-    "mixers": "Mixers against self-attention",
-}
-HEAD = """# Results
+
+@dataclass(frozen=True)
+class Page:
+    """A page with a section for each of its benchmarks, by name and title."""
+
+    head: str
+    benchmarks: dict[str, str]
+
+
+RESULTS = Page(
+    """# Results
 
 Made by `make bench` (`python -m benchmarks all`); every section by the command that it names. Programs that are
 compared were timed round-robin in one process on two threads; set-up and compilation are apart. Claims are in bold.
-"""
+""",
+    {
+        "engine": "The engine against its peers, skipping off",
+        "verification": "Verification with and without skipping",
+        "training": "Time to certified ε against training",
+        "growth": "Growth",
+        "mixers": "Mixers against self-attention",
+    },
+)
+COMPILED = Page(
+    """# Compiled networks
+
+What the method `compile` ([how it works](../compile.md)) makes of ready-made targets and of other people's functions,
+in the sup norm: every error stated as proved holds for every input of the domain. Made by `make bench`; every section
+by the command that it names, on two busy cores.
+""",
+    {
+        "compiled_targets": "Ready-made targets, 3 to 512 tokens",
+        "own_functions": "Functions as users write them",
+        "compiled_growth": "Growth with 1/ε and with tokens",
+        "compile_against_training": "Against training the same architecture",
+        "untraceable": "What cannot be compiled",
+    },
+)
+BENCHMARKS = RESULTS.benchmarks | COMPILED.benchmarks
 
 
-def write(size: Size) -> None:
-    """Render what there is."""
-    sections = [HEAD]
-    for name, title in BENCHMARKS.items():
+def write(size: Size) -> list[Path]:
+    """Render what there is; the pages that were written."""
+    pages = {size.report: RESULTS, size.compiled_report: COMPILED}
+    for path, page in pages.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(_rendered(page, size))
+    return list(pages)
+
+
+def _rendered(page: Page, size: Size) -> str:
+    sections = [page.head]
+    for name, title in page.benchmarks.items():
         numbers = load(name, size)
         body = "Not run yet." if numbers is None else f"{_where(numbers)}\n\n{module(name).render(numbers)}"
         flag = " --quick" if size is Size.QUICK else ""
         sections.append(f"## {title}\n\n`python -m benchmarks {name}{flag}`\n\n{body}\n")
-    size.report.parent.mkdir(parents=True, exist_ok=True)
-    size.report.write_text("\n".join(sections))
+    return "\n".join(_wrapped(section) for section in sections)
+
+
+def _wrapped(section: str) -> str:
+    """Prose in lines of at most 120 characters; tables, code and blank lines stay."""
+    lines: list[str] = []
+    for line in section.split("\n"):
+        is_prose = bool(line) and not line.startswith(("|", "#", "    ", "`python"))
+        if not is_prose:
+            lines.append(line)
+        else:
+            goes_on = bool(lines) and lines[-1] != "" and not lines[-1].startswith(("|", "#", "    ", "`python"))
+            starts_item = line.startswith("- ")
+            before = f"{lines.pop()} " if goes_on and not starts_item else ""
+            hanging = "  " if (before or line).lstrip().startswith("- ") else ""
+            lines += textwrap.wrap(before + line.strip(), 120, subsequent_indent=hanging, break_on_hyphens=False)
+    return "\n".join(lines)
 
 
 def module(name: str) -> ModuleType:

@@ -26,6 +26,11 @@ class Size(Enum):
         """The rendered page."""
         return (HERE if self is Size.FULL else self.folder) / "RESULTS.md"
 
+    @property
+    def compiled_report(self) -> Path:
+        """The page on compiled networks."""
+        return (HERE.parent / "docs" / "results" if self is Size.FULL else self.folder) / "compiled.md"
+
 
 def save(name: str, size: Size, numbers: dict[str, Any]) -> None:
     """Write one benchmark's numbers with the machine they were measured on."""

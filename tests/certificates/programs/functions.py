@@ -60,7 +60,9 @@ def elu(x: Any) -> Any:
 
 
 def distances(x: Any) -> Any:
-    return np.sqrt(np.square(x).mean(axis=-2, keepdims=True)) - np.log(1.5 + x) / (1 + x.mean(axis=-2, keepdims=True))
+    return np.sqrt(0.2 + np.square(x).mean(axis=-2, keepdims=True)) - np.log(1.5 + x) / (
+        1 + x.mean(axis=-2, keepdims=True)
+    )
 
 
 def heights(x: Any) -> Any:

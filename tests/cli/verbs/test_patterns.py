@@ -91,7 +91,7 @@ def test_compare_shows_dense_and_sparse_side_by_side(call):
     rows = {row["method"]: row for row in outcome.data["methods"]}
     assert list(rows) == list(METHODS)
     # Only the sparse methods can build with the pattern here, and the dense ones do without it.
-    assert "token 2 must see token 0" in rows.pop("compile")["refused"]
+    assert "needs token 2 to attend to token 0" in rows.pop("compile")["refused"]
     for name, row in rows.items():
         assert row["connections"] == (7 if METHODS[name].is_sparse else 9)
     assert all(row["certified_error"] <= 0.4 for row in rows.values())
@@ -104,7 +104,7 @@ def test_compare_shows_dense_and_sparse_side_by_side(call):
         (("--pattern", "ring", "--method", "averaging"), "averaging takes no sparsity pattern"),
         (("--method", "sparse-averaging"), "sparse-averaging needs a sparsity pattern"),
         (("--pattern", "causal"), "never depends on input"),
-        (("--pattern", "causal", "--method", "compile"), "token 0 must see token 1"),
+        (("--pattern", "causal", "--method", "compile"), "needs token 0 to attend to token 1"),
         (("--probability-map", "hardmax"), "a probability map must be one of softmax, sparsemax, entmax"),
         (("--probability-map", "entmax:x"), "alpha must be"),
         (("--probability-map", "entmax:0.5"), "alpha must be above 1"),

@@ -119,5 +119,8 @@ def test_auto_looks_at_it_where_the_function_cannot_be_compiled():
     assert "interpolation" in [one.method.name for one in plans(Request(target=BISECTED, tolerance=0.1, p=math.inf))]
 
 
-def test_long_sequences_are_not_looked_at():
-    assert not INTERPOLATION.surely_fits(Request(target=af.targets.softmax(tokens=64), tolerance=0.1, p=math.inf))
+def test_a_quick_look_is_only_taken_at_small_tables():
+    assert INTERPOLATION.surely_fits(Request(target=af.targets.softmax(tokens=2), tolerance=0.1, p=math.inf))
+    for tokens, tolerance in ((2, 1e-3), (8, 0.1), (64, 0.1)):
+        request = Request(target=af.targets.softmax(tokens=tokens), tolerance=tolerance, p=math.inf)
+        assert not INTERPOLATION.surely_fits(request)

@@ -20,7 +20,7 @@ from anyformer.certificates.propagation.enclosures import up
 from anyformer.errors import NotShown
 from anyformer.programs.kuhn import Interpolant
 
-# Corners of all boxes that cells may be cut into.
+# Corners of all boxes that cells may be cut into, for every axis.
 MOST_CORNERS = 1 << 23
 # Once the bound is small enough, boxes are cut further to come closer to the truth, while they have fewer corners.
 CHEAP_CORNERS = 1 << 18
@@ -55,7 +55,7 @@ def interpolation_bound(
     too many.
     """
     axes = table.target.tokens * table.target.width
-    most, cheap = min(most_boxes, MOST_CORNERS >> axes), CHEAP_CORNERS >> axes
+    most, cheap = min(most_boxes, box_limit(axes)), CHEAP_CORNERS >> axes
     boxes = _cells(table, knowledge, most) if start is None else start
     state = _State(table, knowledge)
     while True:
@@ -72,6 +72,11 @@ def interpolation_bound(
         state.settled = max(state.settled, float(bounds[~waiting].max(initial=0.0)))
         state.parts *= 2
         boxes = _halved(boxes[waiting])
+
+
+def box_limit(axes: int) -> int:
+    """Boxes that a proof may look at: each has two corners along every axis, and derivatives along every axis."""
+    return MOST_CORNERS // (axes << axes)
 
 
 def cell_count(table: Interpolant, is_symmetric: bool) -> int:

@@ -8,11 +8,12 @@ import numpy as np
 
 from anyformer.certificates.programs.errors import UP, Error
 from anyformer.certificates.programs.heads import head_error
+from anyformer.certificates.programs.helpers import Helper, helped_error, helper_of
 from anyformer.certificates.programs.hints import Hint
 from anyformer.certificates.programs.layers import Attention, FeedForward, joined_layers
 from anyformer.certificates.programs.overflow import check_no_overflow
 from anyformer.certificates.programs.stream import Reading, Stream, must
-from anyformer.certificates.programs.units import Units, units_error
+from anyformer.certificates.programs.units import Computed, Units, units_error
 from anyformer.errors import LeavesDomain, NotShown
 from anyformer.networks.layers import AttentionStage
 from anyformer.networks.network import Network
@@ -65,13 +66,14 @@ def _walked(program: Program, network: Network, hints: Sequence[Hint]) -> Progra
         else:
             walk.feed_forward(layer, claims)
     check_no_overflow(network, walk.stream.reach)
-    return ProgramBound(walk.read_out(network), walk.stream.errors.of, walk.own, walk.stream.readings)
+    return ProgramBound(float(walk.read_out(network)), walk.stream.errors.of, walk.own, walk.stream.readings)
 
 
 class _Walk:
     def __init__(self, stream: Stream) -> None:
         self.stream, self.nodes = stream, stream.program.nodes
         self.own: dict[Node, Error] = {}
+        self.helpers: dict[int, Helper] = {}
         self.minima: dict[Node, list[Node]] = {}
         for node in self.nodes:
             # A minimum that is a curve has units of its own: its error is counted from its root, not from a and b.
@@ -82,6 +84,7 @@ class _Walk:
         must(set(np.flatnonzero(layer.writes)) <= {hint.channel for hint in claims}, "every head's output is claimed")
         found = []
         for hint in claims:
+            must(not hint.is_helper and not hint.helpers, "helpers are made by hidden units")
             must(hint.head is not None and 0 <= hint.head < len(layer.heads), "a claim names a head")
             assert hint.head is not None
             writers = [k for k, head in enumerate(layer.heads) if head.W_O[hint.channel].any()]
@@ -95,16 +98,28 @@ class _Walk:
 
     def feed_forward(self, layer: FeedForward, claims: list[Hint]) -> None:
         must(set(np.flatnonzero(layer.writes)) <= {hint.channel for hint in claims}, "every unit's output is claimed")
-        found = []
+        found: list[tuple[Hint, Helper | Computed]] = []
         for hint in claims:
             must(hint.head is None, "hidden units are no head")
             which = np.flatnonzero(layer.W_2[hint.channel])
             weights, shift = layer.W_2[hint.channel, which], float(layer.b_2[hint.channel])
             units = Units(layer.W_1[which], layer.b_1[which], weights, shift, layer.parts)
+            found.append((hint, self._computed(units, hint)))
+        for hint, computed in found:
             node = self.nodes[hint.node]
-            found.append((hint, node, units_error(self.stream, units, node, hint)))
-        for hint, node, computed in found:
-            self._note(hint.channel, computed.magnitude, node, computed.reading, computed.own)
+            if isinstance(computed, Helper):
+                self.stream.write(hint.channel, computed.magnitude)
+                self.helpers[hint.channel] = computed
+            else:
+                self._note(hint.channel, computed.magnitude, node, computed.reading, computed.own)
+
+    def _computed(self, units: Units, hint: Hint) -> Helper | Computed:
+        stream, node = self.stream, self.nodes[hint.node]
+        if hint.is_helper:
+            return helper_of(stream, units, node, hint, self.helpers)
+        if hint.helpers:
+            return helped_error(stream, units, node, hint, self.helpers)
+        return units_error(stream, units, node, hint)
 
     def _note(self, channel: int, magnitude: float, node: Node, reading: Reading, own: Error) -> None:
         stream = self.stream

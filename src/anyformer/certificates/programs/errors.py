@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from anyformer.programs.forms import Form, Node
 from anyformer.programs.ranges import Range, Ranges, least_size, size
+from anyformer.programs.rewriting import ratio
 from anyformer.programs.steps import (
     Absolute,
     Apply,
@@ -130,9 +131,12 @@ class Errors:
             return own
         curve = self.ranges.curve(node)
         absolute, relative = curve.steepness * e.absolute + curve.leap, math.inf
-        if isinstance(node.step, Apply) and root.terms.keys() == node.args[0].terms.keys():
-            argument = node.args[0]
-            absolute, relative = _elementary(node.step, self.form(argument), absolute, self.ranges.form(argument)[1])
+        argument = node.args[0]
+        if isinstance(node.step, Apply) and (slope := ratio(argument, root)) is not None:
+            # The units look along the root; the argument is slope·root + a constant, up to rounded coefficients.
+            own_error = self.form(argument)
+            seen = Error(max(own_error.absolute, slope.size * e.absolute), own_error.relative)
+            absolute, relative = _elementary(node.step, seen, absolute, self.ranges.form(argument)[1])
         # The own error is relative to F(û), which is at most (1 + relative)·|F(u)|.
         return Error(own.absolute + absolute, _of_product(own.relative, relative))
 

@@ -82,19 +82,22 @@ def _mixing(stream: Stream, head: Head, node: Node, value: Reading, most: float)
 
 def _fixed_scores(stream: Stream, head: Head, parts: "range | list[int]") -> tuple[Array, Array]:
     """Scores from positions, and how far off each can be."""
-    scores = np.zeros((stream.tokens, stream.tokens))
-    doubt = np.zeros_like(scores)
-    for i in parts:
-        query, key = stream.read(head.W_Q[i], float(head.b_Q[i])), stream.read(head.W_K[i])
-        must(not query.row.value.any() and not key.row.value.any(), "the scores of a mixing come from positions")  # type: ignore[union-attr]
-        q, k = (np.broadcast_to(np.asarray(r.constant.value), (stream.tokens,)) for r in (query, key))
-        scores = scores + np.outer(q, k)
-        # What is computed here is in doubt, and what the network computes is rounded.
-        of_query = query.constant.most_doubt + stream.rounding(head.W_Q[i], float(head.b_Q[i]))
-        of_key = key.constant.most_doubt + stream.rounding(head.W_K[i], 0.0)
-        off = of_query * np.abs(k).max() + of_key * np.abs(q).max() + 3 * of_query * of_key
-        # Twice a sum of `size` products, here and there, and the difference to the largest score.
-        doubt = doubt + off + (len(head.b_Q) + 4) * 4 * UNIT * np.outer(np.abs(q), np.abs(k)) + 4 * TINY
+    queries, keys = np.zeros((2, len(parts), stream.tokens)), np.zeros((2, len(parts), stream.tokens))
+    for at, i in enumerate(parts):
+        for found, row, bias in ((queries, head.W_Q[i], float(head.b_Q[i])), (keys, head.W_K[i], 0.0)):
+            reading = stream.read(row, bias)
+            must(not np.any(reading.row.value), "the scores of a mixing come from positions")
+            # What is computed here is in doubt, and what the network computes is rounded.
+            found[0, at] = reading.constant.value
+            found[1, at] = reading.constant.doubt + stream.rounding_at_places(row, bias)
+    (q, of_query), (k, of_key) = queries, keys
+    must(bool(np.isfinite(queries).all() and np.isfinite(keys).all()), "scores are finite")
+    scores = q.T @ k
+    off = of_query.T @ np.abs(k) + np.abs(q).T @ of_key + 3 * of_query.T @ of_key
+    # Twice a sum of `size` products, here and there, and the difference to the largest score.
+    roundings = (len(head.b_Q) + 4) * 4 * UNIT * (np.abs(q).T @ np.abs(k)) + (len(parts) + 1) * 4 * TINY
+    # Sums of so many products that are not negative are off by no more than this.
+    doubt = (off + roundings) * (1 + (len(parts) + 4) * 2 * UNIT)
     must(bool(np.isfinite(scores).all() and np.isfinite(doubt).all()), "scores are finite")
     return scores, doubt * UP
 

@@ -1,6 +1,7 @@
 """Polylines made of ReLUs, read from their weights, and how far they are from the curves they should be."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -63,6 +64,18 @@ class ReluSum:
         return np.asarray(np.maximum(np.maximum(self.signs * low, self.signs * high) + self.offsets, 0.0))
 
 
+class Line(Protocol):
+    """A function that is straight between its knots."""
+
+    def knots(self, low: float, high: float) -> Array:
+        """Two ends, and the knots between them."""
+        ...
+
+    def values(self, at: Array) -> tuple[Array, float]:
+        """Values at points, and a bound on the error of all of them."""
+        ...
+
+
 @dataclass(frozen=True)
 class Deviation:
     """Curve minus polyline lies between `least` and `most`; relative to the curve it is at most `relative`."""
@@ -83,7 +96,7 @@ class Deviation:
         return max(-self.least, self.most)
 
 
-def deviation(line: ReluSum, curve: Curve, room: tuple[float, float]) -> Deviation:
+def deviation(line: Line, curve: Curve, room: tuple[float, float]) -> Deviation:
     """Proved bounds of curve − polyline, on the curve's interval and so much room below and above it."""
     knots = line.knots(curve.low, curve.high)
     values, rounding = line.values(knots)
@@ -135,7 +148,7 @@ def gaps(curve: Curve, knots: Array, values: Array) -> tuple[Array, Array]:
     return below - 2.0**-48 * np.abs(below) - slack, above + 2.0**-48 * np.abs(above) + slack
 
 
-def _beyond(line: ReluSum, curve: Curve, end: float, far: float) -> Deviation:
+def _beyond(line: Line, curve: Curve, end: float, far: float) -> Deviation:
     """The same between an end of the curve and a point beyond it.
 
     Both are piecewise linear there, so their distance is largest at a kink or at an end. The end itself is among the

@@ -150,6 +150,17 @@ class Stream:
         reach = self._finite(float(np.abs(row) @ self.reach) + abs(bias))
         return self._finite(count * UNIT * reach + count * TINY)
 
+    def rounding_at_places(self, row: Array, bias: float) -> Array:
+        """The same at every token, for a row that reads steady channels alone.
+
+        A term whose position is 0 is exactly 0, and adding it is exact: the others are rounded as above.
+        """
+        must(not row[self.written].any(), "a row of positions reads nothing else")
+        count = np.count_nonzero(self.positions[:, row != 0], axis=1) + 4
+        reach = np.abs(self.positions) @ np.abs(row) + abs(bias)
+        self._finite(float(reach.max(initial=0.0)))
+        return np.asarray((count * UNIT * reach + count * TINY) * self.up)
+
     def _finite(self, bound: float) -> float:
         """A sum of numbers that are not negative, rounded up; refused if it is NaN, which would pass for small, or if
         it may overflow."""

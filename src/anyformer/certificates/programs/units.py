@@ -72,7 +72,7 @@ def _curve(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
     root = stream.ranges.roots.of(node)
     assert root is not None
     must(len(hint.slopes) == 1, f"{node} has one slope")
-    along = _Along(stream, units, root)
+    along = Along(stream, units, root)
     line = along.line(hint.slopes[0], hint.constant + units.shift)
     found = deviation(line, stream.ranges.curve(node), along.room)
     extra = along.extra + _shift_rounding(hint, units)
@@ -87,7 +87,7 @@ def _kink(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
     """max(u, 0) and |u| are polylines themselves."""
     must(len(hint.slopes) == 1, f"{node} has one slope")
     form = node.args[0]
-    along = _Along(stream, units, form)
+    along = Along(stream, units, form)
     relu = isinstance(node.step, Relu)
     curve = Curve(Jet.relu if relu else Jet.absolute, *stream.ranges.form(form))
     found = deviation(_with_knot(along.line(hint.slopes[0], hint.constant + units.shift)), curve, along.room)
@@ -104,7 +104,7 @@ def _maximum(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
     must(len(hint.slopes) == 2, "a maximum has two slopes")
     total = Number(hint.slopes[0]) + Number(hint.slopes[1])
     must(total.value == 1 and total.doubt == 0, "the slopes of a maximum add up to 1")
-    along = _Along(stream, units, a - b)
+    along = Along(stream, units, a - b)
     curve = Curve(Jet.relu, *stream.ranges.form(a - b))
     line = _with_knot(along.line(hint.slopes[0], hint.constant + units.shift))
     found = deviation(line, curve, along.room)
@@ -121,14 +121,14 @@ def _product(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
     readings = [stream.of(form) for form in sums]
     parts = stream.of(a).scaled(hint.stretch), stream.of(b).scaled(1 / hint.stretch)
     first = np.zeros(len(units.rows), dtype=np.bool_)
-    for row, these in _alike(np.where(stream.written, units.rows, 0.0)):
-        first[these] = _distance(row, readings[0]) <= _distance(row, readings[1])
+    for row, these in alike(np.where(stream.written, units.rows, 0.0)):
+        first[these] = distance(row, readings[0]) <= distance(row, readings[1])
     least = most = extra = 0.0
     magnitude = abs(units.shift)
     for sign, form, mine, slope in zip((0.25, -0.25), sums, (first, ~first), hint.slopes, strict=True):
-        where = _widened_sum(stream, node, hint.stretch, np.sign(sign))
-        along = _Along(stream, units.some(mine), form, where, summed=len(units.weights))
-        curve = Curve(partial(_square, Number(sign)), *along.range)
+        where = widened_sum(stream, node, hint.stretch, np.sign(sign))
+        along = Along(stream, units.some(mine), form, where, summed=len(units.weights))
+        curve = Curve(partial(square, Number(sign)), *along.range)
         constant = hint.constant + units.shift if sign > 0 else 0.0
         found = deviation(along.line(slope, constant), curve, along.room)
         # Constants may be on either side: only the sums of both distances count.
@@ -146,11 +146,12 @@ def _product(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
     return Computed(reading, Error(own * UP), magnitude + extra)
 
 
-def _square(factor: Number, u: Jet) -> Jet:
+def square(factor: Number, u: Jet) -> Jet:
+    """factor·u²."""
     return u.apply("square").times(factor)
 
 
-def _widened_sum(stream: Stream, node: Node, stretch: float, sign: float) -> Range:
+def widened_sum(stream: Stream, node: Node, stretch: float, sign: float) -> Range:
     """Where λa ± b/λ lies for exact a and b; the two are bounded apart and together."""
     a, b = node.args
     (al, ah), (bl, bh) = stream.ranges.form(a), stream.ranges.form(b)
@@ -178,7 +179,7 @@ def _gate(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
         offsets.append(np.broadcast_to(np.asarray(offset.value), (stream.tokens,)))
         extra += abs(weight) * (gap + offset.most_doubt + stream.rounding(row, float(bias)))
     error = stream.errors.form(form).absolute
-    low, high = _outward(stream.ranges.form(form), (error * UP, error * UP))
+    low, high = outward(stream.ranges.form(form), (error * UP, error * UP))
     s, o = np.array(signs), np.array(offsets).reshape(len(signs), stream.tokens).T
     kinks = np.clip(-o * s, low, high)
     points = np.concatenate([np.full((stream.tokens, 1), low), np.full((stream.tokens, 1), high), kinks], axis=1)
@@ -220,7 +221,7 @@ def _norm(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
     return Computed(reading, Error((off * longest + extra + rounding) * UP), sizes + extra + rounding)
 
 
-class _Along:
+class Along:
     """Units that look along one form: ±u + offset, with u as the stream holds it."""
 
     def __init__(
@@ -228,10 +229,10 @@ class _Along:
     ) -> None:
         self.units, wanted = units, stream.of(form)
         self.range = stream.ranges.form(form) if known is None else known
-        self.room = _room(stream.errors.form(form), self.range)
+        self.room = self.room_of(stream, form, self.range)
         self.signs, self.offsets = np.ones(len(units.rows)), np.zeros(len(units.rows))
         self.extra = 0.0
-        for row, mine in _alike(units.rows):
+        for row, mine in alike(units.rows):
             reading, biases = stream.read(row), units.biases[mine]
             sign = 1.0 if _is_along(row, wanted) else -1.0
             # ±(u − its constant) + constant of the units: what depends on the place must cancel, but for its spread.
@@ -243,37 +244,41 @@ class _Along:
             doubts = offset.most_doubt + spread + 4 * UNIT * (np.abs(biases) + abs(middle))
             rounding = stream.rounding(row, 0.0) + (np.count_nonzero(row) + 4) * UNIT * np.abs(biases)
             self.extra += float(np.abs(units.weights[mine]) @ (gap + doubts + rounding)) * UP
-        activations = self.line(0.0, 0.0).activations(*_outward(self.range, self.room))
+        activations = self.line(0.0, 0.0).activations(*outward(self.range, self.room))
         self.largest = float(np.abs(units.weights) @ activations) * UP + self.extra + abs(units.shift)
         # The sum over the units and b_2, in any order and over `parts` layers; `summed` units are in it.
         count = len(units.weights) if summed is None else summed
         of_sum = (count + units.parts + 4) * 2 * UNIT * self.largest
         self.extra, self.largest = self.extra + of_sum, self.largest + of_sum
 
+    @staticmethod
+    def room_of(stream: Stream, form: Form, r: Range) -> tuple[float, float]:
+        """How far below and above its range a form can be, by its error.
+
+        A relative error below 1 moves no number further out than the ends are moved: u ± r·|u| rises with u.
+        """
+        error = stream.errors.form(form)
+        if error.relative >= 1:
+            return error.absolute * UP, error.absolute * UP
+        low, high = (min(error.absolute, error.relative * abs(end)) * UP for end in r)
+        return low, high
+
     def line(self, slope: float, constant: float) -> ReluSum:
         """The units as a function of u, with a straight part added."""
         return ReluSum(slope, constant, self.signs, self.offsets, self.units.weights)
 
 
-def _room(error: Error, r: Range) -> tuple[float, float]:
-    """How far below and above its range a number with this error can be.
-
-    A relative error below 1 moves no number further out than the ends are moved: u ± r·|u| rises with u.
-    """
-    if error.relative >= 1:
-        return error.absolute * UP, error.absolute * UP
-    low, high = (min(error.absolute, error.relative * abs(end)) * UP for end in r)
-    return low, high
-
-
-def _outward(r: Range, room: tuple[float, float]) -> Range:
+def outward(r: Range, room: tuple[float, float]) -> Range:
     """A range and the room around it, rounded outwards."""
     return float(np.nextafter(r[0] - room[0], -np.inf)), float(np.nextafter(r[1] + room[1], np.inf))
 
 
-def _alike(rows: Array) -> Iterator[tuple[Array, Integers]]:
+def alike(rows: Array) -> Iterator[tuple[Array, Integers]]:
     """The different rows, each with the numbers of the units that have it."""
     if not len(rows):
+        return
+    if (rows == rows[0]).all():
+        yield rows[0], np.arange(len(rows))
         return
     different, which = np.unique(rows, axis=0, return_inverse=True)
     for k, row in enumerate(different):
@@ -286,7 +291,7 @@ def _is_along(row: Array, wanted: Reading) -> bool:
     return bool(np.abs(row - target).sum() <= np.abs(row + target).sum())
 
 
-def _distance(row: Array, wanted: Reading) -> float:
+def distance(row: Array, wanted: Reading) -> float:
     """How far a row is from looking along a reading, either way."""
     target = np.asarray(wanted.row.value)
     return float(min(np.abs(row - target).sum(), np.abs(row + target).sum()))
@@ -308,7 +313,7 @@ def _shift_rounding(hint: Hint, units: Units) -> float:
     return 4 * UNIT * (abs(hint.constant) + abs(units.shift))
 
 
-def _computed(stream: Stream, hint: Hint, forms: list[Form], own: Error, along: _Along) -> Computed:
+def _computed(stream: Stream, hint: Hint, forms: list[Form], own: Error, along: Along) -> Computed:
     reading = stream.channel(hint.channel) + Reading(Number(np.zeros(stream.width)), Number(hint.constant))
     for form, slope in zip(forms, hint.slopes, strict=True):
         reading = reading + stream.of(form).scaled(slope)

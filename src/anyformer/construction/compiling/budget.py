@@ -64,7 +64,7 @@ class Budget:
 
     def units(self, shares: Shares) -> float:
         """About how many hidden units the shares ask for."""
-        return sum(self._effort(node) / math.sqrt(share) for node, share in shares.items())
+        return sum(self.effort(node) / math.sqrt(share) for node, share in shares.items())
 
     def _best(self) -> dict[Node, float]:
         candidates = [node for node in self.approximated if self._may_be_relative(node)]
@@ -111,7 +111,7 @@ class Budget:
             for node in nodes:
                 more = np.array(self.totals({**shares, node: shares[node] * 1.125})) - base
                 slope = max(float(prices @ more) / (shares[node] / 8), 1e-9)
-                shape[node] = (self._effort(node) / slope) ** (2 / 3)
+                shape[node] = (self.effort(node) / slope) ** (2 / 3)
             shares = self._scaled(shape, goal)
         return shares
 
@@ -133,7 +133,8 @@ class Budget:
             raise PlanError(f"no sharing of the tolerance {goal:g} over the program's steps was found")
         return {node: value * factor for node, value in shape.items()}
 
-    def _effort(self, node: Node) -> float:
+    def effort(self, node: Node) -> float:
+        """A node with the share ε takes about effort/√ε units in one layer."""
         key = node, node in self.relative
         if key not in self._efforts:
             self._efforts[key] = max(self._found_effort(node), 1e-3)

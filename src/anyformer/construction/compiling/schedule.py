@@ -1,5 +1,8 @@
 """Which nodes a network has to compute, and in which layer each."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from anyformer.programs.forms import Form, Node
 from anyformer.programs.program import Program
 from anyformer.programs.roots import Roots
@@ -24,8 +27,11 @@ def needed(program: Program, roots: Roots) -> list[Node]:
     return sorted(found, key=lambda node: node.number)
 
 
-def times(nodes: list[Node], roots: Roots) -> dict[Node, int]:
-    """0: in the embedding; 2b − 1: in the attention of block b; 2b: in its feed-forward layer. As early as possible."""
+def times(nodes: list[Node], roots: Roots, depths: Mapping[Node, int] = MappingProxyType({})) -> dict[Node, int]:
+    """0: in the embedding; 2b − 1: in the attention of block b; 2b: in its feed-forward layer. As early as possible.
+
+    A node of depth L takes L feed-forward layers; its time is that of the last.
+    """
     time: dict[Node, int] = {}
     for node in nodes:
         ready = max((time[inner] for form in sources(node, roots) for inner in form.terms), default=0)
@@ -36,5 +42,5 @@ def times(nodes: list[Node], roots: Roots) -> dict[Node, int]:
         elif node.step.mixes:
             time[node] = ready + 1 if ready % 2 == 0 else ready + 2
         else:
-            time[node] = ready + 2 if ready % 2 == 0 else ready + 1
+            time[node] = ready + 2 * depths.get(node, 1) - ready % 2
     return time

@@ -11,8 +11,11 @@ from anyformer.certificates.programs.hints import Hint
 from anyformer.certificates.programs.polylines import ReluSum
 from anyformer.construction.compiling import knots
 from anyformer.construction.compiling.budget import Budget
+from anyformer.construction.compiling.deep_steps import DeepStep, helper_count
+from anyformer.construction.compiling.depths import Depths
 from anyformer.construction.compiling.places import LEAK, Places, Scores
 from anyformer.construction.compiling.products import Squares
+from anyformer.construction.compiling.rows import Group, Row, joined
 from anyformer.construction.compiling.schedule import sources, times
 from anyformer.networks.layers import AttentionStage, BlockShape, FeedForwardStage, Stage
 from anyformer.networks.network import Network
@@ -38,27 +41,6 @@ from anyformer.programs.steps import (
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
-    """Weights over all channels, and a constant."""
-
-    weights: Array
-    constant: float = 0.0
-
-    def plus(self, other: "Row", factor: float = 1.0) -> "Row":
-        """This row and a multiple of another."""
-        return Row(self.weights + factor * other.weights, self.constant + factor * other.constant)
-
-
-@dataclass(frozen=True, eq=False)
-class Group:
-    """Hidden units that write one channel."""
-
-    rows: Array
-    biases: Array
-    weights: Array
-
-
-@dataclass(frozen=True, eq=False)
 class Written:
     """A network, and for every node that it computes where it lives."""
 
@@ -78,19 +60,24 @@ class Writer:
     channels: dict[Node, int] = field(default_factory=dict)
     hints: list[Hint] = field(default_factory=list)
     stages: list[Stage] = field(default_factory=list)
+    deep: dict[Node, DeepStep] = field(default_factory=dict)
 
     def write(self) -> Written:
         """Embedding, then layer after layer, then the read-out."""
         nodes, roots = self.budget.nodes, self.ranges.roots
         self.errors = self.budget.errors(self.budget.shares)
         self._lay_out(nodes)
-        time = times(nodes, roots)
+        time = times(nodes, roots, {node: step.depth for node, step in self.deep.items()})
         self._affine([node for node in nodes if time[node] == 0])
         for now in range(1, max(time.values(), default=0) + 1):
             here = [node for node in nodes if time[node] == now]
             working = [node for node in here if node in self.channels]
-            if working:
-                self._attention(working, now) if now % 2 else self._feed_forward(working, now)
+            if now % 2 and working:
+                self._attention(working, now)
+            elif now % 2 == 0:
+                # The layer of a deep node that is done at this time, from 0; the last one is among the nodes here.
+                early = [(step, step.depth - 1 - (time[node] - now) // 2) for node, step in self.deep.items()]
+                self._feed_forward(working, [(step, k) for step, k in early if 0 <= k < step.depth - 1], now)
             self._affine(here)
         if not self.stages:
             self.stages.append(_idle(self.width))
@@ -103,13 +90,25 @@ class Writer:
         self.places = Places(nodes, forms, program.tokens, first=len(inputs))
         first = len(inputs) + self.places.count
         own = [node for node in nodes if not isinstance(node.step, Input) and not self._is_affine(node)]
-        self.width = max(first + len(own), 1)
         self.channels = {node: first + k for k, node in enumerate(own)}
+        self.width = max(first + len(own), 1)
+        self._deepen()
         self.W_E = np.zeros((self.width, program.width))
         for channel, node in enumerate(inputs):
             assert isinstance(node.step, Input)
             self.W_E[channel, node.step.coordinate] = 1.0
             self.rows[node] = self._unit(channel)
+
+    def _deepen(self) -> None:
+        """Give nodes that are worth it several layers, and channels for their helpers."""
+        positions = self.program.tokens if self.places.count else 0
+        depths = Depths(self.budget, self.width, 2 * self.program.width + positions)
+        depths.choose()
+        for node, depth in depths.of.items():
+            squares, share = depths.squares[node], self.budget.shares[node]
+            stretch = Squares.of(node, self.ranges).stretch if len(squares) > 1 else 1.0
+            self.deep[node] = DeepStep(node, squares, share, depth, self.channels[node], self.width, stretch)
+            self.width += helper_count(len(squares), depth)
 
     def _is_affine(self, node: Node) -> bool:
         return isinstance(node.step, Minimum) and self.ranges.roots.of(node) is None
@@ -152,9 +151,7 @@ class Writer:
         return Row(self.places.reading(vector, self.width))
 
     def _unit(self, channel: int) -> Row:
-        weights = np.zeros(self.width)
-        weights[channel] = 1.0
-        return Row(weights)
+        return Row.of_channel(channel, self.width)
 
     # Attention
 
@@ -223,23 +220,25 @@ class Writer:
 
     # Feed-forward
 
-    def _feed_forward(self, nodes: list[Node], now: int) -> None:
-        groups = []
+    def _feed_forward(self, nodes: list[Node], early: list[tuple[DeepStep, int]], now: int) -> None:
+        groups, layer = [], len(self.stages)
+        for step, level in [
+            *early,
+            *((self.deep[node], self.deep[node].depth - 1) for node in nodes if node in self.deep),
+        ]:
+            groups.append(step.group(level, self.of, self.width))
+            self.hints += step.hints(level, layer)
         for node in nodes:
-            group, hint = self._units(node)
-            groups.append((group, self.channels[node]))
-            self.hints.append(hint)
-        rows = np.concatenate([group.rows for group, _ in groups])
-        biases = np.concatenate([group.biases for group, _ in groups])
-        W_2 = np.zeros((self.width, len(biases)))
-        at = 0
-        for group, channel in groups:
-            W_2[channel, at : at + len(group.biases)] = group.weights
-            at += len(group.biases)
-        name = f"block {now // 2} feed-forward"
-        self.stages.append(
-            FeedForwardStage(name, rows[None], biases[None], W_2[None], np.zeros((1, self.width)), role=Role.STEP)
-        )
+            if node in self.deep:
+                self.rows[node] = self.deep[node].row(self.of, self.width)
+            else:
+                group, hint = self._units(node)
+                groups.append(group)
+                self.hints.append(hint)
+        if groups:
+            W_1, b_1, W_2 = joined(groups, self.width)
+            stage = (W_1[None], b_1[None], W_2[None], np.zeros((1, self.width)))
+            self.stages.append(FeedForwardStage(f"block {now // 2} feed-forward", *stage, role=Role.STEP))
 
     def _units(self, node: Node) -> tuple[Group, Hint]:
         roots = self.ranges.roots
@@ -289,7 +288,8 @@ class Writer:
         for form, slope in zip(read, slopes, strict=True):
             total = total.plus(self.of(form), slope)
         self.rows[node] = total
-        group = Group(np.concatenate(rows), np.concatenate(biases), np.concatenate(weights))
+        outputs = {self.channels[node]: np.concatenate(weights)}
+        group = Group(np.concatenate(rows), np.concatenate(biases), outputs)
         return group, self._hint(node, slopes, constant, stretch)
 
     def _hint(self, node: Node, slopes: tuple[float, ...], constant: float = 0.0, stretch: float = 1.0) -> Hint:
@@ -318,7 +318,8 @@ class Writer:
                     biases.append(sign * value.constant)
                     weights.append(sign * factor)
         self.rows[node] = self._unit(self.channels[node])
-        group = Group(np.array(rows).reshape(-1, self.width), np.array(biases), np.array(weights))
+        outputs = {self.channels[node]: np.array(weights)}
+        group = Group(np.array(rows).reshape(-1, self.width), np.array(biases), outputs)
         return group, self._hint(node, (0.0,))
 
     def _norm(self, node: Node) -> tuple[Group, Hint]:
@@ -334,7 +335,7 @@ class Writer:
         biases = cosines * a.constant + sines * b.constant
         slopes = float(-factor * cosines.sum()), float(-factor * sines.sum())
         self.rows[node] = self._unit(self.channels[node]).plus(a, slopes[0]).plus(b, slopes[1])
-        return Group(rows, biases, np.full(count, 2 * factor)), self._hint(node, slopes)
+        return Group(rows, biases, {self.channels[node]: np.full(count, 2 * factor)}), self._hint(node, slopes)
 
 
 def _idle(width: int) -> FeedForwardStage:

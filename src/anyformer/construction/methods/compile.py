@@ -42,11 +42,10 @@ class Compile(Method):
 
     def _planned(self, request: Request, program: Program, goal: float) -> CompiledPlan:
         ranges = Ranges(program)
-        nodes = needed(program, ranges.roots)
-        check_visibility(nodes, request.sparsity)
-        budget = Budget(program, ranges, nodes, goal)
+        budget = Budget(program, ranges, needed(program, ranges.roots), goal)
         written = Writer(program, ranges, budget, request.sparsity).write()
         written = narrowed(written, program, Limits(request.heads, request.hidden_size))
+        check_visibility(written, program)
         if (layers := written.network.layer_count) > request.max_layers:
             raise Refusal(self.name, Shortage(Resource.LAYERS, layers, request.max_layers)).error()
         stages = tuple(PlannedStage(stage.name, stage.role, stage.kind, len(stage)) for stage in written.network.stages)

@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from anyformer.certificates.interpolation.bound import (
-    MOST_CORNERS,
     InterpolationBound,
+    box_limit,
     cell_count,
     interpolation_bound,
 )
@@ -34,8 +34,8 @@ SPARE = 2.0**-5
 SAMPLE = 48
 # As tight as the goal, and no tighter.
 LOOSE = 2.0**64
-# Tables this small are worth comparing with a compiled network.
-FEW_NODES = 16
+# Tables this small are worth comparing with a compiled network, and planned in no time.
+FEW_NODES, FEW_AXES = 16, 3
 # And only if so few boxes prove them.
 FEW_BOXES = 256
 # Points at which the error of such a table is seen, and how far below the tolerance it must be there.
@@ -138,7 +138,7 @@ class _Trials:
         """The bound on a sample of the cells, with the sample's share of all boxes."""
         table = self.tables.setdefault(cells, interpolant(self.request.target, cells))
         target = self.request.target
-        most = min(self.request.effort.cells, MOST_CORNERS >> (target.tokens * target.width))
+        most = min(self.request.effort.cells, box_limit(target.tokens * target.width))
         share = max(int(most / self.scale(cells)), SAMPLE)
         start = None
         if self.scale(cells) > 1:
@@ -162,6 +162,8 @@ def _goal(request: Request) -> float:
 
 def _few_cells(request: Request) -> int:
     """The most cells an axis of a small table can have."""
+    if request.target.tokens * request.target.width > FEW_AXES:
+        return 0
     cells = 0
     while node_count(request.target, cells + 1) <= FEW_NODES:
         cells += 1

@@ -7,6 +7,8 @@ from rich.console import Group, RenderableType
 
 from anyformer.certificates.bounds.powers import exponent_data
 from anyformer.comparison import Attempt
+from anyformer.construction.plans.interpolation_plan import InterpolationPlan
+from anyformer.construction.plans.plan import Plan
 from anyformer.construction.plans.table_plan import TablePlan
 from anyformer.construction.refusal import Refusal
 from anyformer.construction.request import Request
@@ -37,7 +39,7 @@ def attempt_data(one: Attempt) -> dict[str, Any]:
     planned, certificate = one.plan, None if one.model is None else one.model.certificate
     return {
         "method": one.method,
-        "cells_per_axis": list(planned.lattice.counts) if isinstance(planned, TablePlan) else None,
+        "cells_per_axis": _cells_per_axis(planned),
         "layers": None if planned is None else planned.layers,
         "attention_layers": None if planned is None else planned.attention_layers,
         "parameters": None if planned is None else planned.parameters,
@@ -47,6 +49,12 @@ def attempt_data(one: Attempt) -> dict[str, Any]:
         "refused": refused_text(one),
         "skipped": skipped_text(one),
     }
+
+
+def _cells_per_axis(planned: Plan | None) -> list[int] | None:
+    if isinstance(planned, InterpolationPlan):
+        return planned.cells_per_axis
+    return list(planned.lattice.counts) if isinstance(planned, TablePlan) else None
 
 
 def refusal_data(refusal: Refusal) -> dict[str, Any]:

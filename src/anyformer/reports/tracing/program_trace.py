@@ -69,7 +69,7 @@ def trace_program(network: Network, certificate: Certificate, target: Target, x:
     program = trace_target(target)
     found = bound_of_program(program, network, certificate.hints)
     exact, state = node_values(program, sequence), _stream(network, sequence)
-    places = {hint.node: hint for hint in certificate.hints}
+    places = {hint.node: hint for hint in certificate.hints if not hint.is_helper}
     steps = [
         StepTrace(
             name=name_of(node),
