@@ -6,6 +6,10 @@ import pytest
 
 import anyformer as af
 from anyformer.certificates.checker import Verdict
+from anyformer.construction.compiling.budget import Budget
+from anyformer.construction.compiling.schedule import needed
+from anyformer.programs.ranges import Ranges
+from anyformer.programs.tracing import trace
 from benchmarks.functions import CASES
 from benchmarks.sampling import largest_error
 
@@ -55,8 +59,11 @@ def test_outputs_with_room_do_not_make_the_others_expensive():
 
 
 def _hidden_units(case, function):
-    target = af.target(function, tokens=case.tokens, width=case.width, domain=case.target.domain)
-    return af.construct(target, case.tolerance, p=math.inf, method="compile").network.hidden_unit_count
+    """What the shares ask for, before some steps are spread over several layers."""
+    program = trace(af.target(function, tokens=case.tokens, width=case.width, domain=case.target.domain))
+    ranges = Ranges(program)
+    budget = Budget(program, ranges, needed(program, ranges.roots), case.tolerance)
+    return budget.units(budget.shares)
 
 
 def test_rounding_in_a_fixed_mixing_does_not_grow_with_the_square_of_the_tokens():
