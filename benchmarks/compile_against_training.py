@@ -58,9 +58,9 @@ def _compare(name: str, target: Target, size: Size) -> dict[str, Any]:
 
 
 def _longer(tried: list[dict[str, Any]], times: int) -> list[Recipe]:
-    """What is worth trying for longer: the best three and the best with another seed; then the best two."""
-    best = [Recipe(**one["recipe"]) for one in tried[:3]]
-    return [*best, replace(best[0], seed=1)] if times == 1 else best[:2]
+    """What is worth trying for longer: the best two and the best with another seed; then the best of these."""
+    best = [Recipe(**one["recipe"]) for one in tried[:2]]
+    return [*best, replace(best[0], seed=1)] if times == 1 else best[:1]
 
 
 def _built(target: Target, tolerance: float) -> tuple[Model, dict[str, float]]:
@@ -107,8 +107,8 @@ def render(numbers: dict[str, Any]) -> str:
             "search from the worst; ours are also proved. Adam with warm-up and cosine on fresh inputs of that kind.",
             f"For 1 × the best of {len(RATES) * len(POWERS) * len(BATCHES)} recipes counts: rates "
             f"{', '.join(f'{one:g}' for one in RATES)}, loss in L² or L⁶ (closer to the sup norm),",
-            f"batches of {BATCHES[0]} or {BATCHES[1]}; for 10 × the best three of these and a second seed;",
-            "for 100 × the best two of those. The time of the recipes that lost is not counted.",
+            f"batches of {BATCHES[0]} or {BATCHES[1]}; for 10 × the best two of these and a second seed;",
+            "for 100 × the best of those. The time of the recipes that lost is not counted.",
             f"Below {numbers['tolerance']:g} after any of them: {', '.join(reached) if reached else 'none'}.",
             "",
             *lines,
