@@ -40,8 +40,9 @@ def cases() -> Iterator[tuple[str, ...]]:
                     yield (target, *sizes, *positions, "--method", method)
                 for method, pattern in SPARSE.items():
                     yield (target, *sizes, "--positions", "--method", method, "--pattern", pattern)
-    yield ("mean-scale", "--tokens", "2", "--width", "2", "--epsilon", "0.3")
-    yield ("softmax", "--tokens", "2", "--epsilon", "0.2", "--hidden-size", "12", "--p", "1")
+    yield ("mean-scale", "--tokens", "2", "--width", "2", "--epsilon", "0.3", "--method", "averaging")
+    wide = ("--hidden-size", "12", "--p", "1", "--method", "averaging")
+    yield ("softmax", "--tokens", "2", "--epsilon", "0.2", *wide)
 
 
 def fingerprint(options: tuple[str, ...]) -> dict[str, object]:

@@ -19,13 +19,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from anyformer import construct
 from anyformer.cli.main import main
 from anyformer.cli.sequences import read_sequences
 from anyformer.errors import AnyformerError, ModelFileError, PatternError, TargetError
 from anyformer.exports import load_folder, save_folder
 from anyformer.patterns import CATALOGUE, Ring, SlidingWindow, SparsityPattern, Union, named, parse
 from anyformer.patterns.exchange.json_form import from_json, in_short, to_json
-from anyformer.targets import mean_scale
+from anyformer.targets import mean_scale, softmax
 from anyformer.targets.domains import CompactSupport, domain_from_json
 from anyformer.targets.moduli import Lipschitz, Tightest, modulus_from_json, same_coordinate
 from tests.fuzzing import damaged, damaged_bytes, damaged_json
@@ -56,6 +57,13 @@ def seeded(count: int):
 @pytest.fixture(scope="module")
 def folder(small_models, tmp_path_factory):
     return small_models[1].save(tmp_path_factory.mktemp("hostile") / "model")
+
+
+@pytest.fixture(scope="module")
+def compiled_folder(tmp_path_factory):
+    """Of two tokens, as the inputs below."""
+    model = construct(softmax(tokens=2), 0.2, method="compile")
+    return model.save(tmp_path_factory.mktemp("hostile") / "compiled")
 
 
 @pytest.fixture
@@ -102,6 +110,38 @@ def test_a_model_of_strange_json(model, capsys, draw):
                 assert called(verb, model, capsys)[0] in (0, 1, 2)
 
 
+@seeded(60)
+def test_a_compiled_model_of_strange_json(compiled_folder, tmp_path, capsys, draw):
+    model = shutil.copytree(compiled_folder, tmp_path / "model")
+    name = draw.choice(("config.json", "certificate.json", "certificate.json"))
+    (model / name).write_text(damaged_json((model / name).read_text(), draw))
+    with bounded():
+        if called("describe", model, capsys)[0] == 0:
+            for verb in ("run", "trace", "verify"):
+                assert called(verb, model, capsys)[0] in (0, 1, 2)
+
+
+@seeded(30)
+def test_the_hints_of_a_compiled_model_may_be_anything(compiled_folder, tmp_path, capsys, draw):
+    """Exchanged, doubled or left out, they are taken or refused in words."""
+    model = shutil.copytree(compiled_folder, tmp_path / "model")
+    changed(model / "certificate.json", lambda data: data.update(hints=_shuffled(data["hints"], draw)))
+    with bounded():
+        assert called("describe", model, capsys)[0] in (0, 2)
+        assert called("verify", model, capsys)[0] in (0, 1, 2)
+
+
+def _shuffled(hints, draw):
+    """Fields exchanged between hints, hints doubled and left out."""
+    hints = [dict(hint) for hint in hints]
+    for _ in range(draw.choice((1, 2, 5))):
+        one, other = draw.choice(hints), draw.choice(hints)
+        name = draw.choice(sorted(one))
+        if name in other:
+            one[name], other[name] = other[name], one[name]
+    return [draw.choice(hints) for _ in hints] if draw.randrange(3) == 0 else hints
+
+
 @pytest.fixture(scope="module")
 def embedded_folder(small_models, tmp_path_factory):
     place = tmp_path_factory.mktemp("hostile") / "embedded"
@@ -138,9 +178,10 @@ def test_a_model_without_stages(model, capsys, verb, positions):
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("size", ["tokens", "width", "heads", "hidden_size"])
-def test_sizes_beyond_all_memory(small_models, tmp_path, capsys, verb, size):
+@pytest.mark.parametrize("kind", ["table", "program"])
+def test_sizes_beyond_all_memory(small_models, compiled_models, tmp_path, capsys, verb, size, kind):
     """Of a model without positions: no tensor has the tokens for an axis."""
-    model = small_models[0].save(tmp_path / "model")
+    model = (small_models if kind == "table" else compiled_models)[0].save(tmp_path / "model")
     changed(model / "config.json", lambda data: data.update({size: 2**40}))
     changed(model / "certificate.json", lambda data: data["target"].update({size: 2**40}))
     with bounded():
@@ -324,7 +365,9 @@ def test_names_of_paths_are_shown_as_text(tmp_path, capsys):
         assert "\nerror: all is well" not in out + err
 
 
-def test_names_in_models_are_shown_as_text(model, capsys):
+@pytest.mark.parametrize("kind", ["table", "program"])
+def test_names_in_models_are_shown_as_text(folder, compiled_folder, tmp_path, capsys, kind):
+    model = shutil.copytree(folder if kind == "table" else compiled_folder, tmp_path / "model")
     changed(model / "config.json", lambda data: data["stages"][0].update(name=TRICKS))
     changed(model / "certificate.json", lambda data: data["target"].update(name=TRICKS, ready_made=False))
     for verb in VERBS:

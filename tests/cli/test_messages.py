@@ -53,6 +53,7 @@ BAD = [
     "plan softmax BASE --pattern strided:stride=x",
     "plan softmax BASE --pattern strided:bogus=1",
     "plan softmax BASE --hidden-size 0",
+    "plan softmax BASE --method averaging --hidden-size 1",
     "plan softmax BASE --max-layers 1",
     "plan softmax BASE --method averaging --max-layers 1",
     "plan softmax BASE --method compile --probability-map sparsemax",

@@ -9,11 +9,13 @@ from anyformer.exports import save_folder
 
 
 @pytest.fixture(scope="session")
-def models(small_models):
-    """An equivariant, a positional and a width-2 model."""
-    assert small_models[1].network.positional_encoding is not None
-    assert small_models[2].network.width == 2
-    return small_models[:3]
+def models(small_models, compiled_models):
+    """An equivariant, a positional and a width-2 model with tables, and then three of the same kinds, compiled."""
+    found = [*small_models[:3], *compiled_models]
+    assert [k for k, model in enumerate(found) if model.network.positional_encoding is not None] == [1, 4]
+    assert [k for k, model in enumerate(found) if model.network.width == 2] == [2, 5]
+    assert [k for k, model in enumerate(found) if model.network.has_embedding] == [3, 4, 5]
+    return found
 
 
 @pytest.fixture(scope="session")

@@ -48,32 +48,55 @@ def feed_forward(w, layer, X):
 
 def read(folder):
     config = json.loads((folder / "config.json").read_text())
-    stages, position = [{} for _ in config["stages"]], None
+    stages, others = [{} for _ in config["stages"]], {}
     with safe_open(folder / "model.safetensors", framework="numpy") as file:
         for name in file.keys():  # noqa: SIM118 (it is no dictionary)
-            if name == "positional_encoding":
-                position = file.get_tensor(name).tolist()
-            else:
+            if name.startswith("stages."):
                 _, k, matrix = name.split(".")
                 stages[int(k)][matrix] = file.get_tensor(name).tolist()
-    return config, stages, position
+            else:
+                others[name] = file.get_tensor(name).tolist()
+    return config, stages, others
 
 
-def apply(config, stages, position, X):
-    if position is not None:
-        X = [[x + e for x, e in zip(*pair, strict=True)] for pair in zip(X, position, strict=True)]
+def plus(X, Y):
+    return [[x + y for x, y in zip(*pair, strict=True)] for pair in zip(X, Y, strict=True)]
+
+
+def apply(config, stages, others, X):
+    if "W_E" in others:
+        X = times(others["W_E"], X)
+    if "positional_encoding" in others:
+        X = plus(X, others["positional_encoding"])
     step = {"attention": attention, "feed_forward": feed_forward}
     for entry, weights in zip(config["stages"], stages, strict=True):
         for layer in range(entry["layers"]):
             X = step[entry["kind"]](weights, layer, X)
+    if "W_R" in others:
+        X = plus(times(others["W_R"], X), [others["b_R"]] * len(X))
     return X
+
+
+def read_and_run(model, folder, which):
+    config, stages, others = read(folder)
+    assert ("positional_encoding" in others) == config["positional_encoding"] == (which in (1, 4))
+    assert ("W_E" in others) == ("stream_width" in config) == (which >= 3)
+    inputs = np.random.default_rng(which).random((500, model.network.tokens, model.network.width))
+    return inputs, np.array([apply(config, stages, others, x.tolist()) for x in inputs])
 
 
 @pytest.mark.parametrize("which", range(3))
 def test_a_reader_of_its_own_gets_the_same_bits(models, originals, which):
+    inputs, outputs = read_and_run(models[which], originals[which], which)
+    assert models[which](inputs).tobytes() == outputs.tobytes()
+
+
+@pytest.mark.parametrize("which", [3, 4, 5])
+def test_of_a_program_it_gets_what_is_certified(models, originals, which):
+    """Its sums round otherwise than ours, and the certificate speaks of sums in any order."""
     model = models[which]
-    config, stages, position = read(originals[which])
-    assert (position is not None) == config["positional_encoding"] == (which == 1)
-    inputs = np.random.default_rng(which).random((500, model.network.tokens, model.network.width))
-    expected = np.array([apply(config, stages, position, x.tolist()) for x in inputs])
-    assert model(inputs).tobytes() == expected.tobytes()
+    inputs, outputs = read_and_run(model, originals[which], which)
+    largest = model.certificate.terms["largest"]
+    assert np.abs(outputs - model.target(inputs)).max() <= largest
+    # Fewer than 2^10 numbers are added for any output, all of them below 2^3.
+    assert np.abs(outputs - model(inputs)).max() <= 2.0 ** (10 + 3 - 53)

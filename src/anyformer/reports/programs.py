@@ -65,12 +65,12 @@ def _rows(stated: Mapping[str, Any], hints: Sequence[Hint], errors: Mapping[str,
     known = steps if isinstance(steps, Mapping) else {}
     return [
         {
-            "step": f"v{hint.node}",
-            "formula": str(known.get(f"v{hint.node}", "not stated")),
+            "step": "" if hint.is_helper else f"v{hint.node}",
+            "formula": f"helps v{hint.node}" if hint.is_helper else str(known.get(f"v{hint.node}", "not stated")),
             "layer": hint.layer,
             "head": hint.head,
             "channel": hint.channel,
-            "error": errors.get(f"step_{hint.node}"),
+            "error": None if hint.is_helper else errors.get(f"step_{hint.node}"),
         }
         for hint in sorted(hints, key=lambda hint: (hint.layer, hint.node))
     ]

@@ -87,7 +87,9 @@ def test_sums_and_multiples(seed):
 def test_no_slope_is_steeper_than_the_steepness(seed):
     rng = np.random.default_rng(seed)
     line = random_line(rng, 6)
-    points = sorted(Fraction(float(u)) for u in {-3.0, 4.0, *line.kinks, *rng.uniform(-1, 2, 9)})
+    # Beyond the outermost kinks too, wherever these are.
+    ends = float(line.kinks.min()) - 1, float(line.kinks.max()) + 1
+    points = sorted(Fraction(float(u)) for u in {*ends, *line.kinks, *rng.uniform(-1, 2, 9)})
     steepest = max(abs((exact(line, b) - exact(line, a)) / (b - a)) for a, b in pairwise(points))
     assert (
         steepest

@@ -67,13 +67,13 @@ def _any_circle(patch: pytest.MonkeyPatch) -> None:
 
 def _no_extra(patch: pytest.MonkeyPatch) -> None:
     """Units that look beside the direction they should look along."""
-    keep = units._Along.__init__
+    keep = units.Along.__init__
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         keep(self, *args, **kwargs)
         self.extra = 0.0
 
-    patch.setattr(units._Along, "__init__", init)
+    patch.setattr(units.Along, "__init__", init)
 
 
 def _no_read_out(patch: pytest.MonkeyPatch) -> None:

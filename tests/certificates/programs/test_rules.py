@@ -424,7 +424,7 @@ def test_computed_arguments_lie_beyond_the_range() -> None:
 
 
 def test_the_test_sees_a_missing_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checked_units, "_room", lambda error, r: (0.0, 0.0))
+    monkeypatch.setattr(checked_units.Along, "room_of", staticmethod(lambda stream, form, r: (0.0, 0.0)))
     with pytest.raises(AssertionError):
         _is_noticed(_beyond_its_range())
 

@@ -249,7 +249,14 @@ def test_hostile_names_are_shown_as_text(own, call, refused):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "options", [("--tokens", "100000"), ("--width", "50"), ("--set", "sharpness=1e308"), ("--p", "1e300")]
+    "options",
+    [
+        ("--tokens", "100000"),
+        ("--width", "50", "--method", "averaging"),
+        ("--set", "sharpness=1e308", "--method", "selective-shift"),
+        ("--set", "sharpness=1e308", "--method", "compile"),
+        ("--p", "1e300"),
+    ],
 )
 def test_what_is_far_too_large_is_refused_and_not_a_traceback(call, options):
     outcome = call("plan", "softmax", "--epsilon", 0.3, *options)

@@ -1,8 +1,10 @@
 """Methods are values, and a new one is one file."""
 
+import contextlib
 import inspect
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import anyformer as af
@@ -10,8 +12,10 @@ from anyformer.certificates import Verdict
 from anyformer.comparison import compare
 from anyformer.construction import METHODS, Averaging, Method, Request, SelectiveShift
 from anyformer.errors import PlanError
+from anyformer.networks import Sparsemax
 from anyformer.networks.roles import Role
 from anyformer.reports import trace
+from anyformer.targets import Symmetry
 from tests.construction.methods import toy_method
 from tests.construction.methods.toy_method import Powers
 
@@ -30,6 +34,48 @@ def test_names_and_values_mean_the_same():
     by_name, by_value = (af.construct(SOFTMAX, 0.4, method=method) for method in ("averaging", Averaging()))
     assert by_name.certificate.to_json() == by_value.certificate.to_json()
     assert by_value.construction.plan.method == Averaging() != SelectiveShift()
+
+
+def test_without_a_method_the_plan_with_the_fewest_parameters_is_taken():
+    for target, tolerance in ((SOFTMAX, 0.3), (af.targets.mean_scale(tokens=2), 0.2), (af.targets.bump(tokens=2), 0.3)):
+        chosen, each = af.plan(target, tolerance), []
+        for name in ("compile", "averaging", "selective-shift"):
+            with contextlib.suppress(PlanError):
+                each.append(af.plan(target, tolerance, method=name))
+        assert chosen.parameters == min(plan.parameters for plan in each)
+    # A layer that is wide may still have fewer parameters than layers that are many, and the other way round.
+    rough = af.plan(af.target(wavy, tokens=2), 1.2)
+    assert rough.method == Averaging()
+    assert rough.parameters < af.plan(af.target(wavy, tokens=2), 1.2, method="compile").parameters
+
+
+def wavy(x):
+    return np.sin(40 * x)
+
+
+def ordered(x):
+    return np.take_along_axis(x, np.argsort(x, axis=1), axis=1)
+
+
+@pytest.mark.parametrize(
+    ("target", "asked", "reason"),
+    [
+        (af.target(ordered, tokens=2, lipschitz=1.0, symmetry=Symmetry.NONE), {}, "compile cannot build ordered: "),
+        (af.targets.bump(tokens=2), {}, "compile needs a box as the domain"),
+        (af.targets.mean_scale(tokens=2), {"probability_map": Sparsemax()}, "compile builds softmax networks"),
+    ],
+)
+def test_what_cannot_be_compiled_gets_a_table_and_says_why(target, asked, reason):
+    made = af.construct(target, 0.5, **asked).construction.plan
+    assert made.method == Averaging()
+    assert made.instead_of.startswith(reason)
+    with pytest.raises(PlanError, match=reason):
+        af.plan(target, 0.5, method="compile", **asked)
+    assert af.plan(target, 0.5, method="averaging", **asked).instead_of is None
+
+
+def test_where_programs_can_be_compiled_nothing_is_said():
+    assert af.plan(SOFTMAX, 0.3).instead_of is None
 
 
 def test_a_method_of_ones_own_takes_one_short_file():

@@ -158,6 +158,42 @@ def test_what_cannot_be_is_refused_with_the_reason():
         plan(target(4), 0.4, pattern=Multihead((Ring(), Ring(), PlainStar())), method=AVERAGING)
 
 
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [
+        ("cumulative-mean", Causal(named("full"))),
+        ("moving-average", SlidingWindow(2)),
+        ("running-maximum", named("full")),
+    ],
+)
+def test_programs_are_compiled_for_patterns_in_which_they_see_what_they_read(name, family):
+    model = af.construct(name, 0.2, tokens=5, method="compile", pattern=family)
+    assert model.network.pattern == family.at(5)
+    assert model.verify().verdict is Verdict.PROVED
+
+
+@pytest.mark.parametrize(
+    ("function", "family", "hidden"),
+    [
+        (af.targets.sort(tokens=5), SlidingWindow(1), "needs token 2 to attend to token 0"),
+        (af.targets.mean_scale(tokens=5), Ring(), "needs token 0 to attend to token 2"),
+        (
+            af.targets.softmax(tokens=5),
+            Sequential((SlidingWindow(1), named("full"))),
+            "needs token 0 to attend to token 2",
+        ),
+        (af.targets.copy_first(tokens=5), SlidingWindow(1), "needs token 2 to attend to token 0"),
+    ],
+    ids=["sort", "mean", "softmax", "copy"],
+)
+def test_programs_that_a_pattern_hides_something_from_are_refused_and_get_a_table(function, family, hidden):
+    with pytest.raises(PlanError, match=f"{hidden}, and the pattern does not let it"):
+        plan(function, 0.9, method="compile", pattern=family)
+    chosen = plan(function, 0.9, pattern=family)
+    assert chosen.method.is_sparse
+    assert hidden in chosen.instead_of
+
+
 def test_a_cycle_of_layers_is_kept_in_step():
     """Idle layers keep the phases on their patterns: the second layer of the cycle links what the first does not."""
     family = Sequential((from_line([(1, 0)]), from_line([(2, 1)])))

@@ -30,11 +30,11 @@ def derive_program_bound(network: Network, target: Target, hints: Sequence[Hint]
     """
     program = trace(target)
     found = bound_of_program(program, network, hints)
-    worst, at = _seen(network, target)
+    largest, (worst, at) = float(found.largest), _seen(network, target)
     return ErrorBound(
-        upper=found.largest if p == math.inf else found.largest * norm_of_one(target, p) * (1 + 2.0**-52),
+        upper=largest if p == math.inf else largest * norm_of_one(target, p) * (1 + 2.0**-52),
         lower=worst if p == math.inf else 0.0,
-        terms={"largest": found.largest, **{term_of(node): error.absolute for node, error in found.nodes.items()}},
+        terms={"largest": largest, **{term_of(node): float(error.absolute) for node, error in found.nodes.items()}},
         worst_input=at,
         vanishes_outside=True,
         cells=0,
