@@ -19,7 +19,7 @@ TOLERANCE = {Size.FULL: 1e-4, Size.QUICK: 1e-2}
 SAMPLES = {Size.FULL: 20_000, Size.QUICK: 500}
 TIMES = {Size.FULL: (1, 10, 100), Size.QUICK: (1,)}
 # Training gets at least so many seconds for "as long as our build".
-FLOOR = {Size.FULL: 1.0, Size.QUICK: 0.1}
+FLOOR = {Size.FULL: 0.25, Size.QUICK: 0.1}
 RATES, POWERS, BATCHES = (3e-3, 1e-2, 3e-2), (2, 6), (32, 256)
 BUILDS = 3
 
