@@ -85,6 +85,8 @@ def render(numbers: dict[str, Any]) -> str:
         [
             f"Hidden units at {MIDDLE} tokens, every network proved, and the slope of log(units + 1) against log ε",
             f"from {KNEE:g} on, by least squares (theory says −1/2: a piece of length h is off by about h²).",
+            "Products and squares are spread over more layers as ε falls, where that takes fewer parameters: with L",
+            "layers of K units the error falls like K^(−2L), so that their units hardly grow.",
             "",
             *units,
             "",

@@ -12,7 +12,7 @@ WIDEST = 3.0
 REASONS = {
     "soft_sort": "the rule for a softmax head allows an error of the scores to move weight between tokens that are as "
     "far apart as any two can be; here only tokens close to each other have weight.",
-    "cosine_to_mean": "a product of five factors that depend on the same inputs. Its error is bounded with every "
+    "cosine_to_mean": "a product of four factors that depend on the same inputs. Its error is bounded with every "
     "factor at its largest, 1/length at the shortest token and the products at the longest; no input has both.",
     "transformer_block_with_norms": "twice a centred token over its own length. Intervals do not see that such a "
     "quotient is at most √3, and the second norm gets the first one's slack as its "

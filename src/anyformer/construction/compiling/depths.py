@@ -1,7 +1,9 @@
 """How many layers each node gets, so that the network has few parameters.
 
 A unit costs a row and a column over the stream, and a helper channel widens the stream for all units: depth pays where
-a node would have many units in one layer. Nodes are deepened one by one, the largest first, as long as that pays.
+a node would have many units in one layer. Depths are improved node by node, the largest first, as long as that pays:
+once from a shallow network and once from a deep one. The helpers of one node cost the units of all others, so that
+nodes which pay together may not pay one by one.
 """
 
 import math
@@ -17,6 +19,8 @@ from anyformer.programs.forms import Node
 from anyformer.programs.steps import Product
 
 MOST_DEPTH = 8
+# Where the search from deep networks starts.
+USUAL_DEPTH = 3
 # Nodes with fewer units than these are left alone, and no more nodes than these are tried.
 LEAST_UNITS, MOST_TRIED = 16, 64
 
@@ -42,10 +46,14 @@ class Depths:
                 if found:
                     self.squares[node] = found
         tried = sorted(self.squares, key=self._units, reverse=True)[:MOST_TRIED]
+        starts: tuple[dict[Node, int], ...] = ({}, dict.fromkeys(tried, USUAL_DEPTH))
+        self.of = min((self._improved(start, tried) for start in starts), key=self._cost)
+
+    def _improved(self, depths: dict[Node, int], tried: list[Node]) -> dict[Node, int]:
         for node in tried * 2:
-            cost = {depth: self._cost({**self.of, node: depth}) for depth in range(1, MOST_DEPTH + 1)}
-            best = min(cost, key=lambda depth: (cost[depth], depth))
-            self.of = {**self.of, node: best} if best > 1 else {k: v for k, v in self.of.items() if k is not node}
+            cost = {depth: self._cost({**depths, node: depth}) for depth in range(1, MOST_DEPTH + 1)}
+            depths = {**depths, node: min(cost, key=lambda depth: (cost[depth], depth))}
+        return {node: depth for node, depth in depths.items() if depth > 1}
 
     def _quadratics(self, node: Node, errors: Errors) -> list[Quadratic]:
         ranges = self.budget.ranges
