@@ -118,7 +118,7 @@ def test_a_config_that_does_not_fit_the_tensors(folder, path, value, message):
         ("b_R", None, "must hold the tensor b_R"),
         ("W_R", np.zeros((11, 3)), r"W_R must have shape \(3, 11\), by config.json; got \(11, 3\)"),
         ("W_E", np.full((11, 3), np.nan), r"W_E must be finite; got nan at index \(0, 0\)"),
-        ("b_R", np.zeros(3, dtype=np.float32), r"b_R must have dtype float64 \(F64\); got F32"),
+        ("b_R", np.zeros(3, dtype=np.float32), r"b_R must have dtype float64 \(F64\), by config.json; got F32"),
         ("b_E", np.zeros(3), "must hold no tensor that config.json does not describe; got 'b_E'"),
     ],
 )

@@ -280,7 +280,7 @@ def test_a_tensor_of_another_type(saved, dtype, name):
         tensors["stages.0.W_1"] = tensors["stages.0.W_1"].astype(dtype)
 
     rewrite(saved, change)
-    refused(saved, rf"model.safetensors: stages.0.W_1 must have dtype float64 \(F64\); got {name}")
+    refused(saved, rf"model.safetensors: stages.0.W_1 must have dtype float64 \(F64\), by config.json; got {name}")
 
 
 def test_a_tensor_of_another_shape(saved):

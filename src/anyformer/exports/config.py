@@ -8,16 +8,15 @@ from typing import Any, TypeAlias
 from anyformer import strict_json
 from anyformer.errors import ModelFileError, words_of
 from anyformer.exports.config_fields import FORMAT, KINDS, OLD_FORMATS, Fields
+from anyformer.networks.dtypes import DTYPES, FLOAT64, DType
 from anyformer.networks.layers import AttentionStage, BlockShape, Stage, own_sizes, sizes_in
-from anyformer.networks.network import Network
+from anyformer.networks.network import POSITIONS, Network
 from anyformer.networks.probability_maps import CATALOGUE, Entmax, ProbabilityMap, Softmax
 from anyformer.networks.roles import Role
 from anyformer.patterns.exchange.json_form import to_json as pattern_to_json
 from anyformer.patterns.pattern import SparsityPattern
 
 Shape: TypeAlias = tuple[int, ...]
-
-POSITIONS = "positional_encoding"
 
 
 @dataclass(frozen=True)
@@ -61,6 +60,8 @@ class Config:
     pattern: SparsityPattern | None = None
     stream_width: int | None = None
     """Numbers per token between the stages, if the network has an embedding."""
+    dtype: str = FLOAT64.name
+    """The type of the weights and of the program."""
 
     @classmethod
     def of(cls, network: Network) -> "Config":
@@ -78,6 +79,7 @@ class Config:
             alpha=probability_map.alpha if isinstance(probability_map, Entmax) else None,
             pattern=network.pattern,
             stream_width=int(network.stream_width) if network.has_embedding else None,
+            dtype=network.dtype.name,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -96,6 +98,11 @@ class Config:
     def map_value(self) -> ProbabilityMap:
         """The probability map of every attention stage."""
         return CATALOGUE.make(self.probability_map, **({} if self.alpha is None else {"alpha": self.alpha}))
+
+    @property
+    def dtype_value(self) -> DType:
+        """The type of the weights and of the program."""
+        return DTYPES[self.dtype]
 
     def shapes(self) -> dict[str, Shape]:
         """The tensors that model.safetensors must hold, with their shapes."""
@@ -117,7 +124,7 @@ class Config:
         return int(getattr(self, axis) if own is None else own)
 
 
-_UNSAID = ("probability_map", "alpha", "pattern", "stream_width")
+_UNSAID = ("probability_map", "alpha", "pattern", "stream_width", "dtype")
 
 
 def _only_map(network: Network) -> ProbabilityMap:
@@ -157,6 +164,7 @@ def config_from_json(text: str, path: Path) -> Config:
         alpha=fields.alpha("alpha"),
         pattern=fields.pattern("pattern"),
         stream_width=fields.size("stream_width") if "stream_width" in fields.data else None,
+        dtype=fields.dtype("dtype"),
     )
 
 

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from anyformer.errors import ModelFileError, PatternError
+from anyformer.networks.dtypes import DTYPES, FLOAT64
 from anyformer.networks.layers import AttentionStage, FeedForwardStage, Stage
 from anyformer.networks.probability_maps import CATALOGUE
 from anyformer.networks.roles import Role
@@ -106,6 +107,13 @@ class Fields:
         if not isinstance(value, str) or value not in SAVED_MAPS:
             raise self.fault(name, f"one of {', '.join(map(repr, SAVED_MAPS))}")
         return str(value)
+
+    def dtype(self, name: str) -> str:
+        """The name of a floating-point type; float64 if there is none."""
+        value = self.data.get(name, FLOAT64.name)
+        if not isinstance(value, str) or value not in DTYPES:
+            raise self.fault(name, f"one of {', '.join(map(repr, DTYPES))}")
+        return value
 
     def alpha(self, name: str) -> float | None:
         """The α of an entmax."""

@@ -12,32 +12,26 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from anyformer.arrays import Array
-from anyformer.errors import ModelFileError, words_of
-from anyformer.exports.config import POSITIONS, Config, Shape, StageEntry, tensor_name
+from anyformer.errors import ModelFileError, NetworkError, words_of
+from anyformer.exports.config import Config, Shape, StageEntry, tensor_name
 from anyformer.exports.config_fields import KINDS
-from anyformer.networks.layers import AttentionStage, BlockShape, Stage, weights
-from anyformer.networks.network import EMBEDDING, Network
+from anyformer.networks.dtypes import DType
+from anyformer.networks.layers import AttentionStage, BlockShape, Stage
+from anyformer.networks.network import EMBEDDING, POSITIONS, Network
 from anyformer.networks.probability_maps import ProbabilityMap
 
-BYTES = 8
+# The length of the header comes first, in so many bytes.
+HEADER_SIZE_BYTES = 8
 # The library writes longer headers than this, but never reads them.
 MAX_HEADER_BYTES = 100_000_000
-
-
-def tensors_of(network: Network) -> dict[str, Array]:
-    """Every array of a network by its name in the file."""
-    found = {
-        tensor_name(k, name): array for k, stage in enumerate(network.stages) for name, array in weights(stage).items()
-    }
-    around = {name: getattr(network, name) for name in (POSITIONS, *EMBEDDING)}
-    return found | {name: array for name, array in around.items() if array is not None}
 
 
 def tensor_bytes(network: Network) -> bytes:
     """The content of model.safetensors."""
     # The library writes memory as it lies, so an array in Fortran order would come back scrambled.
-    data = save({name: np.ascontiguousarray(array) for name, array in tensors_of(network).items()})
-    header = int.from_bytes(data[:BYTES], "little")
+    stored = np.dtype(network.dtype.stored_as)
+    data = save({name: np.ascontiguousarray(array, dtype=stored) for name, array in network.arrays().items()})
+    header = int.from_bytes(data[:HEADER_SIZE_BYTES], "little")
     if header > MAX_HEADER_BYTES:
         raise ModelFileError(
             f"a model's list of tensors must fit {MAX_HEADER_BYTES} bytes; {len(network.stages)} stages take {header}. "
@@ -48,11 +42,25 @@ def tensor_bytes(network: Network) -> bytes:
 
 def read_network(path: Path, config: Config) -> Network:
     """Read the arrays that the config describes, and no others."""
-    tensors = _read_tensors(path, config.shapes())
+    tensors = _read_tensors(path, config.shapes(), config.dtype_value)
     stages = tuple(_stage(k, entry, tensors, config.map_value) for k, entry in enumerate(config.stages))
     shape = BlockShape(config.heads, config.head_size, config.hidden_size)
-    embedding = (tensors.get(name) for name in EMBEDDING)
-    return Network(config.tokens, config.width, shape, stages, tensors.get(POSITIONS), config.pattern, *embedding)
+    W_E, W_R, b_R = (tensors.get(name) for name in EMBEDDING)
+    try:
+        return Network(
+            config.tokens,
+            config.width,
+            shape,
+            stages,
+            tensors.get(POSITIONS),
+            config.pattern,
+            W_E,
+            W_R,
+            b_R,
+            config.dtype_value,
+        )
+    except NetworkError as error:
+        raise ModelFileError(f"{path}: {error}") from error
 
 
 def _stage(k: int, entry: StageEntry, tensors: Mapping[str, Any], probability_map: ProbabilityMap) -> Stage:
@@ -61,22 +69,22 @@ def _stage(k: int, entry: StageEntry, tensors: Mapping[str, Any], probability_ma
     return replace(made, probability_map=probability_map) if isinstance(made, AttentionStage) else made
 
 
-def _read_tensors(path: Path, shapes: Mapping[str, Shape]) -> dict[str, Array]:
-    _check_size(path, shapes)
+def _read_tensors(path: Path, shapes: Mapping[str, Shape], dtype: DType) -> dict[str, Array]:
+    _check_size(path, shapes, np.dtype(dtype.stored_as).itemsize)
     try:
         with safe_open(path, framework="numpy") as file:
             _check_names(path, set(file.keys()), shapes)
             for name, shape in shapes.items():
-                _check_header(path, name, file.get_slice(name), shape)
-            return {name: _finite(path, name, file.get_tensor(name)) for name in shapes}
+                _check_header(path, name, file.get_slice(name), shape, dtype)
+            return {name: _finite(path, name, file.get_tensor(name).astype(np.float64)) for name in shapes}
     except (SafetensorError, OSError, ValueError, OverflowError, MemoryError) as error:
         raise ModelFileError(
             f"{path} must be a whole safetensors file; got {words_of(error)}. Restore the file or save the model again."
         ) from error
 
 
-def _check_size(path: Path, shapes: Mapping[str, Shape]) -> None:
-    needed = BYTES * sum(math.prod(shape) for shape in shapes.values())
+def _check_size(path: Path, shapes: Mapping[str, Shape], itemsize: int) -> None:
+    needed = itemsize * sum(math.prod(shape) for shape in shapes.values())
     # Opened here, for the library reports a file that may not be read as one that is not there.
     with open(path, "rb") as file:
         there = os.fstat(file.fileno()).st_size
@@ -95,10 +103,14 @@ def _check_names(path: Path, there: set[str], shapes: Mapping[str, Shape]) -> No
         raise ModelFileError(f"{path} must hold no tensor that config.json does not describe; got {extra[0]!r}.")
 
 
-def _check_header(path: Path, name: str, header: Any, shape: Shape) -> None:
-    dtype, got = header.get_dtype(), tuple(header.get_shape())
-    if dtype != "F64":
-        raise ModelFileError(f"{path}: {name} must have dtype float64 (F64); got {dtype}. Save the model again.")
+def _check_header(path: Path, name: str, header: Any, shape: Shape, dtype: DType) -> None:
+    stored, got = header.get_dtype(), tuple(header.get_shape())
+    wanted = f"F{8 * np.dtype(dtype.stored_as).itemsize}"
+    if stored != wanted:
+        raise ModelFileError(
+            f"{path}: {name} must have dtype {dtype.stored_as} ({wanted}), by config.json; got {stored}. "
+            f"Save the model again."
+        )
     if got != shape:
         raise ModelFileError(
             f"{path}: {name} must have shape {shape}, by config.json; got {got}. Save the model again."

@@ -1,6 +1,7 @@
 """What a network is: layers, blocks and stages as frozen data, and the slow evaluation that defines their meaning."""
 
 from anyformer.networks.activations import PiecewiseLinear, ReLU
+from anyformer.networks.dtypes import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, DType, as_dtype
 from anyformer.networks.evaluate import evaluate
 from anyformer.networks.layers import (
     AttentionLayer,
@@ -11,7 +12,7 @@ from anyformer.networks.layers import (
     FeedForwardStage,
     Stage,
 )
-from anyformer.networks.network import Network
+from anyformer.networks.network import Network, cast
 from anyformer.networks.probability_maps import (
     Entmax,
     Hardmax,
@@ -22,10 +23,15 @@ from anyformer.networks.probability_maps import (
 )
 
 __all__ = [
+    "BFLOAT16",
+    "FLOAT16",
+    "FLOAT32",
+    "FLOAT64",
     "AttentionLayer",
     "AttentionStage",
     "Block",
     "BlockShape",
+    "DType",
     "Entmax",
     "FeedForwardLayer",
     "FeedForwardStage",
@@ -36,6 +42,8 @@ __all__ = [
     "Softmax",
     "Sparsemax",
     "Stage",
+    "as_dtype",
+    "cast",
     "check_probability_map",
     "evaluate",
     "probability_map",

@@ -3,7 +3,8 @@
 import hashlib
 import json
 
-from anyformer.networks.layers import AttentionStage, own_sizes, weights
+from anyformer.networks.dtypes import FLOAT64
+from anyformer.networks.layers import AttentionStage, own_sizes
 from anyformer.networks.network import Network
 from anyformer.networks.probability_maps import Softmax
 from anyformer.patterns.exchange.json_form import to_json
@@ -23,14 +24,11 @@ def digest(network: Network) -> str:
         "positions": network.positional_encoding is not None,
         **_sparse(network),
         **({"stream_width": network.stream_width} if network.has_embedding else {}),
+        **({"dtype": network.dtype.name} if network.dtype != FLOAT64 else {}),
     }
     sha = hashlib.sha256(json.dumps(structure, sort_keys=True).encode())
-    for stage in network.stages:
-        for array in weights(stage).values():
-            sha.update(array.astype("<f8").tobytes())
-    for around in (network.positional_encoding, network.W_E, network.W_R, network.b_R):
-        if around is not None:
-            sha.update(around.astype("<f8").tobytes())
+    for array in network.arrays().values():
+        sha.update(array.astype("<f8").tobytes())
     return sha.hexdigest()
 
 

@@ -12,16 +12,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from anyformer.arrays import Array, Integers
+from anyformer.networks.dtypes import FLOAT64, DType
 
 # Between these no step below overflows, and no part of a product is lost to underflow.
 SMALL, LARGE = 2.0**-900, 2.0**900
 SPLITTER = 2.0**27 + 1
 
 
-def fused(a: ArrayLike, b: ArrayLike, c: ArrayLike) -> Array:
-    """a·b + c, entry by entry, correctly rounded; the shapes are broadcast."""
+def fused(a: ArrayLike, b: ArrayLike, c: ArrayLike, dtype: DType = FLOAT64) -> Array:
+    """a·b + c, entry by entry, correctly rounded to a type that holds a, b and c; the shapes are broadcast."""
     a, b, c = (np.asarray(part, dtype=np.float64) for part in (a, b, c))
     with np.errstate(all="ignore"):
+        if dtype != FLOAT64:
+            # The product is exact in float64, and a sum rounded to odd there is rounded correctly from there on.
+            return dtype.rounded(_finite_sum_to_odd(a * b, c))
         product = a * b
         plain = np.asarray(product + c)
         rough = (a != 0) & (b != 0)
@@ -75,6 +79,12 @@ def _sum(a: Array, b: Array) -> tuple[Array, Array]:
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
+
+
+def _finite_sum_to_odd(a: Array, b: Array) -> Array:
+    """The same, and the plain sum where it is infinite or not a number."""
+    plain = np.asarray(a + b)
+    return np.where(np.isfinite(plain), _sum_to_odd(a, b), plain)
 
 
 def _sum_to_odd(a: Array, b: Array) -> Array:

@@ -4,14 +4,16 @@ A network without an embedding works on the numbers of a token themselves. With 
 *stream*, positions and stages work on the stream, and W_R and b_R read the output from it.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from anyformer.arrays import Array
 from anyformer.errors import NetworkError
 from anyformer.networks.activations import ReLU
+from anyformer.networks.dtypes import FLOAT64, DType
 from anyformer.networks.layers import (
     AttentionLayer,
     AttentionStage,
@@ -27,7 +29,7 @@ from anyformer.networks.layers import (
     sizes_in,
     weights,
 )
-from anyformer.networks.probability_maps import Hardmax
+from anyformer.networks.probability_maps import Hardmax, Softmax
 from anyformer.patterns.neighbours import Neighbours
 from anyformer.patterns.pattern import SparsityPattern
 from anyformer.rebuilding import Rebuilt
@@ -53,6 +55,8 @@ class Network(Rebuilt):
     """The read-out, (width, stream_width)."""
     b_R: Array | None = None
     """What the read-out starts from, (width,)."""
+    dtype: DType = FLOAT64
+    """The type of the weights, and of every number that the network computes. The arrays are float64 all the same."""
 
     def __post_init__(self) -> None:
         stream = self._embedded() if self.has_embedding else ("width", self.width)
@@ -62,6 +66,27 @@ class Network(Rebuilt):
             self._freeze("positional_encoding", ("tokens", self.tokens), stream)
         if self.pattern is not None:
             _check_pattern(self.pattern, self.tokens)
+        self._check_dtype()
+
+    def _check_dtype(self) -> None:
+        """Raise unless every weight is a number of the network's type."""
+        if self.dtype == FLOAT64:
+            return
+        if any(stage.probability_map != Softmax() for stage in self.stages if isinstance(stage, AttentionStage)):
+            raise NetworkError(f"a {self.dtype} network must have softmax attention; other maps are float64's alone")
+        for name, array in self.arrays().items():
+            if not self.dtype.holds(array):
+                raise NetworkError(
+                    f"every weight must be a {self.dtype} number; {name} has others. Round them: cast(network, dtype)."
+                )
+
+    def arrays(self) -> dict[str, Array]:
+        """Every array by its name in files: stages.{k}.W_Q …, positional_encoding, W_E, W_R and b_R."""
+        found = {
+            f"stages.{k}.{name}": array for k, stage in enumerate(self.stages) for name, array in weights(stage).items()
+        }
+        around = {name: getattr(self, name) for name in (POSITIONS, *EMBEDDING)}
+        return found | {name: array for name, array in around.items() if array is not None}
 
     def _embedded(self) -> tuple[str, int]:
         """Check and freeze the embedding and the read-out; the name and size of the axis between them."""
@@ -92,6 +117,8 @@ class Network(Rebuilt):
     def __repr__(self) -> str:
         """A line a stage."""
         lines = [f"tokens={self.tokens}, width={self.width}, {self.shape}"]
+        if self.dtype != FLOAT64:
+            lines.append(f"dtype={self.dtype}")
         if self.has_embedding:
             lines.append(f"stream_width={self.stream_width}")
         if self.positional_encoding is not None:
@@ -152,10 +179,7 @@ class Network(Rebuilt):
     @property
     def parameter_count(self) -> int:
         """Numbers stored: the weights of every layer, the positions, the embedding and the read-out."""
-        around = (self.positional_encoding, self.W_E, self.W_R, self.b_R)
-        return sum(array.size for stage in self.stages for array in weights(stage).values()) + sum(
-            array.size for array in around if array is not None
-        )
+        return sum(array.size for array in self.arrays().values())
 
     def blocks(self) -> Iterator[Block]:
         """The network as blocks of T^{h,m,r}: each attention layer with the feed-forward layer after it, if there is
@@ -178,10 +202,22 @@ class Network(Rebuilt):
             yield Block(waiting, idle_feed_forward(shape, width))
 
 
+POSITIONS = "positional_encoding"
 # Given together or not at all.
 EMBEDDING = ("W_E", "W_R", "b_R")
 # What a layer may look at: lists of neighbours, head h using list h mod their number; or everything.
 View = tuple[Neighbours, ...] | None
+
+
+def cast(network: Network, dtype: DType) -> Network:
+    """The network with every weight rounded to another type, which it then runs in. No certificate holds for it."""
+
+    def near(owner: "Network | Stage", names: Iterable[str]) -> dict[str, Any]:
+        arrays = {name: getattr(owner, name) for name in names}
+        return {name: dtype.rounded(array) for name, array in arrays.items() if array is not None}
+
+    stages = tuple(replace(stage, **near(stage, stage.AXES)) for stage in network.stages)
+    return replace(network, stages=stages, **near(network, (POSITIONS, *EMBEDDING)), dtype=dtype)
 
 
 def _check_pattern(pattern: SparsityPattern, tokens: int) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from anyformer.arrays import Array, Booleans
 from anyformer.catalogues import Catalogue
 from anyformer.errors import NetworkError
+from anyformer.networks.dtypes import FLOAT64, DType
 
 # float64 rounds exp(−s) to 0 above this s: then softmax gives the loser no weight at all and *is* hardmax, bit for bit.
 UNDERFLOW = 1075 * math.log(2)
@@ -169,11 +170,18 @@ def _adding_up(powers: Array, winners: Array) -> Array:
     return np.where(tied, winners / winners.sum(axis=-1, keepdims=True), weights)
 
 
-def _sum_in_order(powers: Array) -> Array:
+def softmax_in(dtype: DType, scores: Array) -> Array:
+    """Softmax of scores of a narrower type, every operation rounded to it; exp is computed in float64 and rounded."""
+    with np.errstate(all="ignore"):
+        powers = dtype.rounded(np.exp(dtype.rounded(scores - scores.max(axis=-1, keepdims=True))))
+        return dtype.rounded(powers / _sum_in_order(powers, dtype)[..., None])
+
+
+def _sum_in_order(powers: Array, dtype: DType = FLOAT64) -> Array:
     """From the first key to the last, whatever the layout in memory."""
     total = powers[..., 0].copy()
     for key in range(1, powers.shape[-1]):
-        total += powers[..., key]
+        total = dtype.rounded(total + powers[..., key])
     return np.asarray(total)
 
 
