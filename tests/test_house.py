@@ -36,6 +36,7 @@ SPINE = [
     "programs",
     "certificates",
     "construction",
+    "labels",
     "exports",
     "model",
     "comparison",

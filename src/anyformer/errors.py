@@ -77,6 +77,10 @@ class ModelFileError(AnyformerError):
     """A model folder that is incomplete, inconsistent or damaged."""
 
 
+class LabelError(AnyformerError):
+    """Labels that cannot be given, or a file of labels that cannot be read."""
+
+
 class MixerError(AnyformerError):
     """A mixer that cannot be built or run as asked, or that breaks a promise all mixers make."""
 
