@@ -40,6 +40,8 @@ SPINE = [
     "exports",
     "model",
     "comparison",
+    "parity",
+    "zoo",
     "mixers",
     "training",
     "reports",

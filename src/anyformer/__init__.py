@@ -6,7 +6,7 @@
 (2, 1)
 """
 
-from anyformer import patterns, targets
+from anyformer import patterns, targets, zoo
 from anyformer.certificates import Certificate, Effort, Verdict, check_contextual_map, verify
 from anyformer.errors import AnyformerError
 from anyformer.model import Model, construct, load, plan
@@ -34,4 +34,5 @@ __all__ = [
     "target",
     "targets",
     "verify",
+    "zoo",
 ]
