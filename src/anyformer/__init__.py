@@ -11,6 +11,7 @@ from anyformer.certificates import Certificate, Effort, Verdict, check_contextua
 from anyformer.errors import AnyformerError
 from anyformer.model import Model, construct, load, plan, recertify
 from anyformer.networks import Network, evaluate
+from anyformer.parity import parity
 from anyformer.targets import Target, target
 from anyformer.workers import spread
 
@@ -28,6 +29,7 @@ __all__ = [
     "construct",
     "evaluate",
     "load",
+    "parity",
     "patterns",
     "plan",
     "recertify",
