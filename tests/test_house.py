@@ -85,10 +85,11 @@ WITHIN = {
         *("dyadic", "reach", "request", "refusal", "grids", "codes", "stages", "contexts", "compiling"),
         *("plans", "methods", "planning", "asking"),
     ],
+    "parity": ["inputs", "rows", "runners", "comparing"],
     "training": ["data", "run", "tasks", "reproduction"],
     "reports": [
         *("layout", "terminal", "stages", "catalogue", "patterns", "programs", "plans", "models", "verification"),
-        *("training", "reproduction", "tracing", "comparisons"),
+        *("training", "reproduction", "tracing", "comparisons", "parity", "zoo"),
     ],
     "cli": [
         *("help_texts", "numbers", "effort", "workforce", "sequences", "output", "failures", "options", "watching"),

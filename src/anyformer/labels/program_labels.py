@@ -17,9 +17,9 @@ from anyformer.labels.layer_places import PlacedLayer
 from anyformer.labels.place import EMBEDDING, Place
 from anyformer.labels.positions import position_words
 from anyformer.labels.program_facts import ProgramFacts
-from anyformer.labels.steps import step_of
+from anyformer.labels.steps import said, step_of
 from anyformer.networks.layers import AttentionStage
-from anyformer.programs.text import formula, name_of, text
+from anyformer.programs.text import name_of, text
 
 Thing = TypeVar("Thing")
 
@@ -66,7 +66,7 @@ def _channel(facts: ProgramFacts, layer: PlacedLayer, hint: Hint) -> Label:
     return at(
         place,
         step_of(node, facts.roots),
-        f"{name_of(node)} = {formula(node, facts.computed)}",
+        said(node, facts.computed),
         nodes=(name_of(node),),
         proved=float(facts.bound.nodes[node].absolute),
         reads=_weights(np.asarray(reading.row.value)),
@@ -81,7 +81,7 @@ def _heads(facts: ProgramFacts, layer: PlacedLayer, claims: list[Hint]) -> Itera
         yield at(
             place,
             " and ".join(steps),
-            "; ".join(f"{name_of(node)} = {formula(node, facts.computed)}" for node in nodes),
+            "; ".join(said(node, facts.computed) for node in nodes),
             nodes=tuple(map(name_of, nodes)),
             proved=max(float(facts.bound.nodes[node].absolute) for node in nodes),
             writes=tuple((hint.channel, 1.0) for hint in claims if hint.head == number),

@@ -43,7 +43,7 @@ def head_words(stage: AttentionStage, layer: int, head: int, is_sparse: bool) ->
     if not W_K.any() or not (W_Q.any() or b_Q.any()):
         return "mean", f"average over {everyone}"
     if (seen := window(stage, layer)) is not None:
-        return "selective shift", f"selective shift, window ({seen.lower:g}, {seen.upper:g}), among {everyone}"
+        return "selective shift", f"selective shift, window ({seen.lower:.15g}, {seen.upper:.15g}), among {everyone}"
     if not W_Q.any():
         extreme = "largest" if (b_Q >= 0).all() else "smallest"
         return "token maximum", f"the {extreme} number among {everyone}, by a sharp constant query"
@@ -80,7 +80,7 @@ class LayerWords:
         kinks = -stage.b_1[layer, used]
         low, high = float(kinks.min()), float(kinks.max())
         level = low / (high - low)
-        return f"level {level:g} of coordinate {coordinate}: from {low:g} to {high:g} it falls to {low:g}"
+        return f"level {level:.15g} of coordinate {coordinate}: from {low:.15g} to {high:.15g} it falls to {low:.15g}"
 
     def _code(self, layer: int) -> str:
         used, stage = self._used(layer), self.stage
@@ -90,31 +90,38 @@ class LayerWords:
         if coordinate:
             factor = float(stage.W_2[layer, 0, used[0]])
             return f"adds {factor:g} times coordinate {coordinate} to coordinate 0, and clears it"
-        return "raises the numbers from " + ", ".join(f"{t:g}" for t in self.thresholds(layer)) + " on to their codes"
+        return (
+            "raises the numbers from " + ", ".join(f"{t:.15g}" for t in self.thresholds(layer)) + " on to their codes"
+        )
 
     def _values(self, layer: int) -> str:
         """Numbers from the largest down: what was above the last threshold has its value already."""
         thresholds = self.thresholds(layer)
         above = self.thresholds(layer - 1)[-1:] if layer else []
         tops: list[float | None] = [above[0] if above else None, *thresholds]
-        parts = []
-        for top, low in zip(tops, thresholds, strict=False):
-            words = f"from {self._id(low)}" + ("" if top is None else f" to below {self._id(top)}")
-            parts.append(f"{words}{self._value(layer, low)}")
-        return "ids " + "; ".join(parts) if parts else "does nothing"
+        parts = [self._run(layer, low, top) for top, low in zip(tops, thresholds, strict=False)]
+        return "; ".join(parts) if parts else "does nothing"
+
+    def _run(self, layer: int, low: float, top: float | None) -> str:
+        """Which ids a step serves: all from its threshold up to the step above, or the one at the threshold alone."""
+        value, unit = self._value(layer, low), self.unit or 0.0
+        serves_more = bool(value) and unit and (top is None or low + unit < top)
+        if serves_more and self._value(layer, low + unit) == value:
+            return f"ids from {self._id(low)}{'' if top is None else f' to below {self._id(top)}'} → {value}"
+        return f"id {self._id(low)} → {value}" if value else f"id {self._id(low)} gets its value"
 
     def _id(self, number: float) -> str:
-        return f"{number - self.lift:g}" if self.unit is None else f"{(number - self.lift) / self.unit:g}"
+        return f"{(number - self.lift) / (self.unit or 1.0):.15g}"
 
     def _value(self, layer: int, at: float) -> str:
         """What a token at a threshold becomes; only where layers read the first coordinate alone is that all of it."""
         used = self._used(layer)
         if self.stage.W_1[layer, used][:, 1:].any():
-            return " get their value"
+            return ""
         token = np.zeros((1, 1, self.stage.W_1.shape[2]))
         token[0, 0, 0] = at
         value = apply_feed_forward(self.stage[layer], token)[0, 0]
-        return " → " + ", ".join(f"{entry:.6g}" for entry in value.tolist())
+        return ", ".join(f"{entry:.6g}" for entry in value.tolist())
 
     def thresholds(self, layer: int) -> list[float]:
         """Where the steps of a layer end, from the highest down: units come in pairs, a ramp's start and its end."""

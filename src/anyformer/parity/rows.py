@@ -7,11 +7,11 @@ from anyformer.certificates.checker import Verdict
 
 
 class Outcome(enum.Enum):
-    """Whether a runtime ran; its value is a sentence."""
+    """Whether a runtime ran; its value is how reports say it."""
 
     RAN = "ran"
-    NOT_INSTALLED = "is not installed"
-    REFUSED = "cannot run this network"
+    NOT_INSTALLED = "not installed"
+    REFUSED = "does not run"
 
 
 @dataclass(frozen=True)

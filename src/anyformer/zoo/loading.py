@@ -8,6 +8,7 @@ from anyformer.certificates.claims.declaration import Declaration
 from anyformer.errors import ModelFileError, ZooError
 from anyformer.labels import FILE, labels_of
 from anyformer.model import Model
+from anyformer.networks.dtypes import DType
 from anyformer.workers import Progress, enter
 from anyformer.zoo import cache
 from anyformer.zoo.catalogue import recipe as recipe_of
@@ -24,19 +25,25 @@ class Specimen:
     is_new: bool
 
 
-def load(name: str, progress: Progress | None = None) -> Model:
+def load(name: str, dtype: DType | str | None = None, progress: Progress | None = None) -> Model:
     """The model of this name: built, or taken from the cache; verified in either case.
+
+    Args:
+        name: one of `recipes()`.
+        dtype: another type than float64, if the model is offered in it: then the proof is about the program in that
+            type too.
+        progress: called with (done, total) while it is proved.
 
     >>> import anyformer as af
     >>> af.zoo.load("mean-scale-3").certificate.tolerance
     0.01
     """
-    return specimen(name, progress).model
+    return specimen(name, dtype, progress).model
 
 
-def specimen(name: str, progress: Progress | None = None) -> Specimen:
+def specimen(name: str, dtype: DType | str | None = None, progress: Progress | None = None) -> Specimen:
     """The same with all that is known about it."""
-    recipe = recipe_of(name)
+    recipe = _recipe(name, dtype)
     kept = cache.fetch(recipe)
     if kept is not None and _is_what_was_asked(kept, recipe):
         known = replace(kept, target=recipe.target())
@@ -45,6 +52,11 @@ def specimen(name: str, progress: Progress | None = None) -> Specimen:
         if verification.verdict is Verdict.PROVED:
             return Specimen(recipe, known, verification, is_new=False)
     return _made(recipe, progress)
+
+
+def _recipe(name: str, dtype: DType | str | None) -> Recipe:
+    found = recipe_of(name)
+    return found if dtype is None else found.in_dtype(dtype)
 
 
 def _made(recipe: Recipe, progress: Progress | None) -> Specimen:
@@ -75,13 +87,19 @@ def _is_what_was_asked(model: Model, recipe: Recipe) -> bool:
     )
 
 
-def get(name: str, folder: str | Path, overwrite: bool = False, progress: Progress | None = None) -> Specimen:
+def get(
+    name: str,
+    folder: str | Path,
+    dtype: DType | str | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Specimen:
     """Write a model of the zoo to a folder, with its labels beside it in labels.json."""
     place = Path(folder)
     # Before anything is built: nothing should be found out too late.
-    recipe_of(name)
+    _recipe(name, dtype)
     _check_place(place, overwrite)
-    found = specimen(name, progress)
+    found = specimen(name, dtype, progress)
     labels = labels_of(found.model)
     (place / FILE).unlink(missing_ok=True)
     found.model.save(place, overwrite)

@@ -9,7 +9,9 @@ from types import MappingProxyType
 from typing import Any
 
 from anyformer.arrays import Array
+from anyformer.errors import ZooError
 from anyformer.model import Model, construct
+from anyformer.networks.dtypes import DType, as_dtype
 from anyformer.targets.catalogue import ready_made
 from anyformer.targets.target import Symmetry, Target, target
 from anyformer.workers import Progress
@@ -36,8 +38,19 @@ class Recipe:
     limits: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     """The most heads and hidden units of a layer, if there is a limit."""
     dtype: str = "float64"
-    is_float32_expected: bool = False
-    """Whether weights and tolerance leave room for a proof about the float32 program."""
+    """The type of the weights, and of the program that the proof is about."""
+    dtypes: tuple[str, ...] = ("float64",)
+    """The types in which the model is offered: in each of them the tolerance is proved."""
+
+    def in_dtype(self, dtype: DType | str) -> "Recipe":
+        """The same model in another of the types in which it is offered."""
+        wanted = as_dtype(dtype).name
+        if wanted not in self.dtypes:
+            raise ZooError(
+                f"the dtype of {self.name!r} must be one in which its tolerance is proved, {' or '.join(self.dtypes)}; "
+                f"got {wanted}. Build one of your own with a larger tolerance: construct(…, dtype={wanted!r})."
+            )
+        return replace(self, dtype=wanted)
 
     def target(self) -> Target:
         """What is approximated. A sparse network has positions, and its target then no symmetry."""
@@ -60,15 +73,16 @@ class Recipe:
 
     def build(self, progress: Progress | None = None) -> Model:
         """Build and prove it."""
-        more: dict[str, Any] = dict(self.limits) | ({} if self.dtype == "float64" else {"dtype": self.dtype})
+        limits: dict[str, Any] = dict(self.limits)
         return construct(
             self.target(),
             self.tolerance,
             p=self.p,
             method=self.method,
             pattern=self.pattern,
+            dtype=self.dtype,
             progress=progress,
-            **more,
+            **limits,
         )
 
     @property

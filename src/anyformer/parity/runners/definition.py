@@ -11,7 +11,7 @@ from anyformer.parity.runners.runner import Cast, Run, Runner
 class Definition(Runner):
     """`anyformer.networks.evaluate`."""
 
-    name: ClassVar[str] = "NumPy (the definition)"
+    name: ClassVar[str] = "NumPy"
 
     def prepare(self, model: Cast) -> Run:
         """Nothing to prepare."""

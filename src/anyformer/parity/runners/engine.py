@@ -11,7 +11,7 @@ from anyformer.runtime.run import run
 class Engine(Runner):
     """`anyformer.runtime.run`."""
 
-    name: ClassVar[str] = "anyformer's engine"
+    name: ClassVar[str] = "engine"
 
     def prepare(self, model: Cast) -> Run:
         """Nothing to prepare."""
