@@ -67,7 +67,7 @@ def _cells(row: Row, has_cells: bool) -> tuple[str, ...]:
 
 def _guarantee(row: Row) -> str:
     if row.outcome is not Outcome.RAN:
-        return row.outcome.value
+        return str(row.outcome.value)
     return "holds" if row.holds else "broken"
 
 

@@ -51,8 +51,8 @@ def zoo_view(recipes: Sequence[Recipe]) -> RenderableType:
     columns = ("model", "size", "ε", "bits", "what it is")
     listed = table(columns, rows, wrapping=("what it is",), right=("size", "ε"))
     note = (
-        f"{count(len(recipes))} models. Size: tokens × width. Bits: the types in which ε is proved, in the sup norm; in "
-        f"L² for those by averaging and by shifts. `anyformer zoo get NAME -o DIR` proves one and writes it."
+        f"{count(len(recipes))} models. Size: tokens × width. Bits: the types in which ε is proved, in the sup norm; "
+        f"in L² for those by averaging and by shifts. `anyformer zoo get NAME -o DIR` proves one and writes it."
     )
     return Group(listed, Text(), paragraph(note))
 
