@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import anyformer as af
+from anyformer.errors import LabelError
 from anyformer.labels import labels_of
 from anyformer.labels.table_labels import MOST_LISTED
 from anyformer.networks.roles import Role
@@ -150,3 +151,20 @@ def test_long_stages_have_short_files_and_single_labels():
     assert single.count == 1
     assert single.kink == -float(model.network.stages[k].b_1[layers - 1, 1])
     assert single.text.startswith("value map: id ")
+
+
+def test_a_certificate_of_another_network_is_refused():
+    table, wide = af.construct(**MODELS[0]), af.construct(**MODELS[1])
+    compiled = af.construct("mean-scale", 0.3, tokens=2, p=np.inf, method="compile")
+    for network in (wide.network, compiled.network):
+        with pytest.raises(LabelError, match="must have no embedding"):
+            labels_of(replace(table, network=network))
+
+
+def test_stages_whose_role_is_a_lie_are_not_described_as_what_they_are_not():
+    """Files may say any role: words are then those of the role alone, and never an error."""
+    model = af.construct(**MODELS[1])
+    for role in Role:
+        stages = tuple(replace(stage, role=role) for stage in model.network.stages)
+        labels = labels_of(replace(model, network=replace(model.network, stages=stages)))
+        assert not faults_of_units(labels, model.network)

@@ -58,7 +58,9 @@ class Labels:
         A label of a table may speak of many alike units; if the weights are at hand, this speaks of the place alone.
         """
         stage, layer, kind, index = place
-        found = next((label for label in self._by_stage.get((stage, kind), ()) if label.covers(place)), None)
+        found = self._single.get(Place(*place)) or next(
+            (label for label in self._of_many.get((stage, kind), ()) if label.covers(place)), None
+        )
         if found is None:
             raise LabelError(
                 f"{Place(stage, layer, kind, index)} must be a place of the network, with a kind of "
@@ -67,10 +69,17 @@ class Labels:
         return found if self.source is None else self.source.single(found, Place(*place))
 
     @cached_property
-    def _by_stage(self) -> dict[tuple[int, str], list[Label]]:
+    def _single(self) -> dict[tuple[int, int, str, int], Label]:
+        """The labels of one place each."""
+        return {label.first: label for label in self.entries if label.count == 1}
+
+    @cached_property
+    def _of_many(self) -> dict[tuple[int, str], list[Label]]:
+        """The others, by stage and kind."""
         found: dict[tuple[int, str], list[Label]] = {}
         for label in self.entries:
-            found.setdefault((label.stage, label.kind), []).append(label)
+            if label.count > 1:
+                found.setdefault((label.stage, label.kind), []).append(label)
         return found
 
     def of_kind(self, kind: str, step: str | None = None) -> list[Label]:
