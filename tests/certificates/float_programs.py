@@ -1,4 +1,4 @@
-"""Float32 programs for a network that add their sums in other orders than the definition does: a proof holds for all."""
+"""Float32 programs for a network that add their sums in other orders than the definition: a proof holds for all."""
 
 import numpy as np
 

@@ -9,7 +9,7 @@ import pytest
 import anyformer as af
 from anyformer.certificates.programs import stream
 from anyformer.certificates.programs.bound import bound_of_program
-from anyformer.errors import CertificateError, PlanError, UncertifiedWarning
+from anyformer.errors import CertificateError, NetworkError, PlanError, UncertifiedWarning
 from anyformer.networks import FLOAT16, FLOAT32, FLOAT64, cast, evaluate
 from anyformer.networks.dtypes import DType
 from anyformer.programs.tracing import trace
@@ -177,3 +177,33 @@ def test_a_model_of_a_type_comes_back_from_its_folder(dtype, tmp_path):
     (tmp_path / "model" / "certificate.json").write_text(text.replace(f'"dtype": "{dtype}"', '"dtype": "float8"'))
     with pytest.raises(af.AnyformerError, match="field dtype must be one of 'float32', 'float16', 'bfloat16'"):
         af.load(tmp_path / "model")
+
+
+def damaged_in_float32(name: str, count: int, seed: int) -> None:
+    """Damaged weights, hints and programs, rounded to float32: none gets a bound below its float32 error."""
+    from dataclasses import replace
+
+    from tests.certificates.programs.damages import Outcome, case, damage, judged
+
+    one, rng = case(name), np.random.default_rng([seed, list(TARGETS).index(name)])
+    low, high = one.target.domain.lows(one.target.width), one.target.domain.highs(one.target.width)
+    single = replace(one, x=FLOAT32.rounded_inside(one.x[:500], low, high))
+    for _ in range(count):
+        damaged = damage(one, rng)
+        try:
+            network = cast(damaged.network, FLOAT32)
+        except NetworkError:
+            continue  # a weight that overflows is no weight
+        outcome, what = judged(single, replace(damaged, network=network))
+        assert outcome not in (Outcome.UNSOUND, Outcome.CRASH), f"{name}: {outcome.value}: {what}"
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_no_damage_gets_a_bound_below_its_float32_error(name):
+    damaged_in_float32(name, 8, seed=5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TARGETS)
+def test_nor_do_many_more_in_float32(name):
+    damaged_in_float32(name, 60, seed=6)
