@@ -116,7 +116,7 @@ def _as_it_is(structure: Config, parameters: Mapping[str, Tensor]) -> Config:
     dtypes = sorted({str(tensor.dtype) for tensor in parameters.values()})
     if len(dtypes) > 1:
         raise NetworkError(f"all parameters must have one dtype; got {', '.join(dtypes)}. Convert the module: .to(…).")
-    return replace(structure, dtype=as_dtype(dtypes[0]).name)
+    return replace(structure, dtype=as_dtype(dtypes[0]).name) if dtypes else structure
 
 
 def _array(tensor: Tensor) -> Array:

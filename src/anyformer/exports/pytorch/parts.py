@@ -52,7 +52,7 @@ def run_parts(
 ) -> Recorded:
     """Run the parts that `add_parts` gave to a module: embedding, positions, stages, read-out."""
     structure: Config = module.structure
-    _check_input(structure, x, next(module.parameters()).dtype)
+    _check_input(structure, x, _dtype(module))
     recorder = _recorder(structure, x, output_hidden_states, output_attentions)
     state = x if module.W_E is None else functional.linear(x, module.W_E)
     if module.positional_encoding is not None:
@@ -69,6 +69,12 @@ def torch_dtype(structure: Config) -> torch.dtype:
     """PyTorch's name of a network's type."""
     dtype: torch.dtype = getattr(torch, structure.dtype)
     return dtype
+
+
+def _dtype(module: nn.Module) -> torch.dtype:
+    """What the parameters are now; a network without any stage has none."""
+    parameter = next(module.parameters(), None)
+    return torch_dtype(module.structure) if parameter is None else parameter.dtype
 
 
 def _stage(structure: Config, k: int, shapes: dict[str, Shape], dtype: torch.dtype) -> StageModule:
@@ -90,7 +96,7 @@ def _views(structure: Config, k: int) -> tuple[Lists, ...]:
 
 
 def _check_masks(structure: Config) -> None:
-    """Raise if the pattern is of another length, or would take more memory than lists do, which are all a file holds."""
+    """Raise if the pattern is of another length, or would take far more memory than its lists, which a file holds."""
     if structure.pattern is not None and structure.pattern.tokens != structure.tokens:
         raise NetworkError(
             f"the pattern must have the network's {structure.tokens} tokens; it has {structure.pattern.tokens}. Build "
