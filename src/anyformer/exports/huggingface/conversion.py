@@ -49,7 +49,7 @@ def from_huggingface(model: AnyformerModel | str | Path) -> Network:
     """
     if isinstance(model, str | os.PathLike):
         with quiet():
-            model = AnyformerModel.from_pretrained(model)
+            model = AnyformerModel.from_pretrained(model, trust_remote_code=False, use_safetensors=True)
     if not isinstance(model, AnyformerModel):
         raise NetworkError(f"from_huggingface takes an AnyformerModel or its folder; got a {type(model).__name__}.")
     return from_torch(model)

@@ -86,8 +86,11 @@ class AnyformerModel(PreTrainedModel):
         """
         folder = Path(pretrained_model_name_or_path, kwargs.get("subfolder") or "")
         inspect(folder)
+        others = {name: value for name, value in kwargs.items() if name not in ("trust_remote_code", "use_safetensors")}
         try:
-            found = super().from_pretrained(pretrained_model_name_or_path, *args, **{**kwargs, "use_safetensors": True})
+            found = super().from_pretrained(
+                pretrained_model_name_or_path, *args, trust_remote_code=False, use_safetensors=True, **others
+            )
             loaded = found[0] if isinstance(found, tuple) else found  # with output_loading_info
             loaded.certificate = certificate_in(folder, from_torch(loaded), loaded.structure)
         except NetworkError as error:
