@@ -8,7 +8,7 @@ import math
 import re
 from typing import Final
 
-from anyformer.certificates.claims.certificate import ASSUMPTIONS, Certificate
+from anyformer.certificates.claims.certificate import Certificate
 from anyformer.networks.network import Network
 
 MARK: Final = "<!-- written by anyformer; save_pretrained writes it again -->"
@@ -78,7 +78,7 @@ def _claim(network: Network, certificate: Certificate) -> str:
 
 
 def _trust(certificate: Certificate) -> str:
-    lines = "\n".join(f"- {sentence}" for sentence in ASSUMPTIONS[certificate.kind])
+    lines = "\n".join(f"- {sentence}" for sentence in certificate.assumptions)
     return (
         f"## What is trusted\n\n{lines}\n- A certificate in a folder is a claim. It holds once the checker has proved "
         "it again, from the weights alone, on your machine.\n- It speaks of these weights in their type. Training, "
