@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anyformer.arrays import Array
+from anyformer.arrays import Array, Integers
 from anyformer.errors import ExportError
 from anyformer.exports.vnnlib.properties import Sense
 from anyformer.intervals import IntervalError
@@ -60,7 +60,7 @@ def extreme(target: Target, low: Array, high: Array, entry: tuple[int, int], sen
         raise ExportError(f"the target must run on intervals, as its range decides the verdicts: {error}") from error
     taken, done = _taken(target, boxes, entry, sense), 1
     while done < MOST_BOXES and boxes.bound.max() - taken > near:
-        order = np.argsort(-boxes.bound, kind="stable")
+        order: Integers = np.argsort(-boxes.bound, kind="stable").astype(np.int64)
         cut, kept = order[:AT_ONCE], order[AT_ONCE:]
         halves = _bounded(target, *_halved(boxes, cut), entry, sense)
         done += len(halves.bound)
@@ -97,7 +97,7 @@ def _taken(target: Target, boxes: _Boxes, entry: tuple[int, int], sense: Sense) 
     return float((sense.sign * target(points)[:, *entry]).max())
 
 
-def _halved(boxes: _Boxes, cut: Array) -> tuple[Array, Array]:
+def _halved(boxes: _Boxes, cut: Integers) -> tuple[Array, Array]:
     """Both halves of some boxes, each cut along the side with the largest share."""
     low, high = boxes.low[cut], boxes.high[cut]
     shape, flat = low.shape, (len(low), -1)
@@ -108,6 +108,6 @@ def _halved(boxes: _Boxes, cut: Array) -> tuple[Array, Array]:
     return np.concatenate([low, right.reshape(shape)]), np.concatenate([left.reshape(shape), high])
 
 
-def _joined(boxes: _Boxes, kept: Array, new: _Boxes) -> _Boxes:
+def _joined(boxes: _Boxes, kept: Integers, new: _Boxes) -> _Boxes:
     pairs = [(getattr(boxes, name)[kept], getattr(new, name)) for name in ("low", "high", "bound", "shares")]
     return _Boxes(*(np.concatenate(pair) for pair in pairs))

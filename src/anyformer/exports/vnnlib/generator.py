@@ -186,7 +186,8 @@ def _best(drawing: Drawing, wanted: list[tuple[tuple[int, int], Sense]]) -> Arra
     """The input, among many, that is furthest in all the senses asked for together."""
     points = _points(drawing.rng, drawing.low, drawing.high, SEARCHED)
     outputs = drawing.subject.sampled(points)
-    return np.asarray(points[sum(sense.sign * outputs[:, *entry] for entry, sense in wanted).argmax()])
+    together = np.sum([sense.sign * outputs[:, *entry] for entry, sense in wanted], axis=0)
+    return np.asarray(points[together.argmax()])
 
 
 def _satisfied(drawing: Drawing, outputs: dict[str, Array], entry: tuple[int, int], sense: Sense) -> Comparison:

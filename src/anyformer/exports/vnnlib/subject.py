@@ -86,8 +86,8 @@ def subject(model: Proved, target: Target | None, fold_uniform: bool) -> Subject
         )
     if certificate.p != math.inf:
         raise ExportError(
-            f"the certificate must bound the largest error of any entry, p = inf; got p = {certificate.p:g}, which says "
-            f"nothing of a single input. Build the model with p=inf (--p inf)."
+            f"the certificate must bound the largest error of any entry, p = inf; got p = {certificate.p:g}, which "
+            f"says nothing of a single input. Build the model with p=inf (--p inf)."
         )
     if certificate.weights_digest != digest(network):
         raise CertificateError("the certificate must be about the network's weights; it is about others.")
