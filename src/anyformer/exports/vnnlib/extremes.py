@@ -32,12 +32,13 @@ class Extreme:
 
 @dataclass(frozen=True, eq=False)
 class _Boxes:
-    """Boxes with a bound each, and how much each side contributes to it."""
+    """Boxes with a bound each, how much each side contributes to it, and a point where it may be reached."""
 
     low: Array
     high: Array
     bound: Array
     shares: Array
+    best: Array
 
 
 def extreme(target: Target, low: Array, high: Array, entry: tuple[int, int], sense: Sense, near: float) -> Extreme:
@@ -76,24 +77,28 @@ def _bounded(target: Target, low: Array, high: Array, entry: tuple[int, int], se
     place, sign = (slice(None), *entry), sense.sign
     if not can_have_slopes(target):
         lows, highs = range_on_boxes(target, low, high)
-        return _Boxes(low, high, sign * (highs if sign > 0 else lows)[place], (high - low).reshape(len(low), -1))
+        sides = (high - low).reshape(len(low), -1)
+        return _Boxes(low, high, sign * (highs if sign > 0 else lows)[place], sides, (low + high) / 2)
     forms = forms_on_boxes(target, low, high)
     values = sign * (forms.values.high if sign > 0 else forms.values.low)[place]
     centre = sign * (forms.centre.high if sign > 0 else forms.centre.low)[place]
     radii = np.maximum(high - forms.centres, forms.centres - low).reshape(len(low), -1) * UPWARDS
     with np.errstate(invalid="ignore"):
-        slopes = np.maximum(np.abs(forms.slopes.low), np.abs(forms.slopes.high))[:, :, *entry]
+        ends = forms.slopes.low[:, :, *entry], forms.slopes.high[:, :, *entry]
+        slopes = np.maximum(np.abs(ends[0]), np.abs(ends[1]))
+        rising = (sign * (ends[0] + ends[1]) > 0).reshape(low.shape)
         shares = np.where(radii == 0, 0.0, slopes * radii)
         by_slopes = centre + shares.sum(axis=1) * UPWARDS
     # A sum with the centre is rounded once more.
     by_slopes = np.nextafter(np.where(np.isnan(by_slopes), np.inf, by_slopes), np.inf)
     known = np.where(np.isfinite(shares), shares, radii)
-    return _Boxes(low, high, np.minimum(values, by_slopes), np.where(known.any(axis=1, keepdims=True), known, radii))
+    shares = np.where(known.any(axis=1, keepdims=True), known, radii)
+    return _Boxes(low, high, np.minimum(values, by_slopes), shares, np.where(rising, high, low))
 
 
 def _taken(target: Target, boxes: _Boxes, entry: tuple[int, int], sense: Sense) -> float:
-    """The largest value at a centre or at a corner of a box."""
-    points = np.concatenate([(boxes.low + boxes.high) / 2, boxes.low, boxes.high])
+    """The largest value at a centre or at some corners of a box."""
+    points = np.concatenate([(boxes.low + boxes.high) / 2, boxes.low, boxes.high, boxes.best])
     return float((sense.sign * target(points)[:, *entry]).max())
 
 
@@ -109,5 +114,5 @@ def _halved(boxes: _Boxes, cut: Integers) -> tuple[Array, Array]:
 
 
 def _joined(boxes: _Boxes, kept: Integers, new: _Boxes) -> _Boxes:
-    pairs = [(getattr(boxes, name)[kept], getattr(new, name)) for name in ("low", "high", "bound", "shares")]
+    pairs = [(getattr(boxes, name)[kept], getattr(new, name)) for name in ("low", "high", "bound", "shares", "best")]
     return _Boxes(*(np.concatenate(pair) for pair in pairs))
