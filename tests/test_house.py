@@ -105,6 +105,8 @@ HEAVY = (
     "rich",
     "pandas",
     "matplotlib",
+    "onnx",
+    "onnxruntime",
 )
 
 
