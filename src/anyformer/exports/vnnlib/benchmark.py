@@ -9,7 +9,7 @@ from onnx import ModelProto
 from anyformer.errors import ExportError
 from anyformer.exports.onnx.model import metadata
 from anyformer.exports.proved import Proved
-from anyformer.exports.vnnlib.generator import instances
+from anyformer.exports.vnnlib.generator import drawn
 from anyformer.exports.vnnlib.instances import Instance
 from anyformer.exports.vnnlib.subject import subject
 from anyformer.networks.dtypes import DType
@@ -58,12 +58,9 @@ def to_vnnlib(
     count = whole_number("instances", instances, least=1, error=ExportError)
     seed = whole_number("seed", seed, least=0, error=ExportError)
     about = subject(model, target, fold_uniform)
-    made = tuple(_instances(about, seed, count))
+    made = tuple(drawn(about, seed, count))
     named = f"{about.target.name}-{about.target.tokens}x{about.target.width}"
     return Benchmark(_plain(named), about.graph, model.network.dtype, seed, _claims(model, about.folding), made)
-
-
-_instances = instances
 
 
 def _plain(name: str) -> str:

@@ -11,12 +11,13 @@ All numbers are float32 numbers, and boxes lie inside the domain.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
 from anyformer.arrays import Array
 from anyformer.errors import ExportError
+from anyformer.exports.vnnlib.boxes import largest_box, random_box, random_points
 from anyformer.exports.vnnlib.extremes import extreme
 from anyformer.exports.vnnlib.instances import Impossible, Instance, Refutation, Witness
 from anyformer.exports.vnnlib.properties import Comparison, Property, Sense
@@ -28,8 +29,6 @@ REACHES: Final = {"tiny": 2.0**-8, "small": 2.0**-5, "large": 2.0**-2, "whole": 
 CLOSENESS: Final = {"wide": 1.0, "moderate": 2.0**-3, "narrow": 2.0**-6, "narrowest": 0.0}
 """What is added to the least distance of a threshold, as a share of the range of all outputs."""
 SHAPES: Final = ("single", "disjunction", "conjunction", "disjunction of conjunctions")
-# Corners lie on a grid of the domain's side times this; then they have few digits.
-GRID = 2.0**-12
 # Tools round: an unsat threshold is at least so far beyond all outputs, relative to 1 + |threshold|; and a witness
 # exceeds its thresholds by at least as much as the competition's own check of witnesses tolerates.
 UNSAT_SLACK, SAT_MARGIN = 2.0**-18, 2.0**-12
@@ -37,6 +36,8 @@ UNSAT_SLACK, SAT_MARGIN = 2.0**-18, 2.0**-12
 SEARCHED = 2000
 # A bound may stay this far above the largest value found, as a share of the certified error.
 NEARNESS = 0.25
+Asked: TypeAlias = tuple[tuple[int, int], Sense]
+"""An output entry, and in which sense it is compared; the threshold is still open."""
 TIMEOUTS: Final = {"tiny": 60, "small": 100, "large": 200, "whole": 300}
 
 
@@ -54,7 +55,7 @@ class Drawing:
     """What is added to the least distance of a threshold, as a share of the spread."""
 
 
-def instances(subject: Subject, seed: int, count: int) -> Iterator[Instance]:
+def drawn(subject: Subject, seed: int, count: int) -> Iterator[Instance]:
     """So many instances about a model, sat and unsat in turn."""
     rng = np.random.default_rng([seed, int(subject.model.certificate.weights_digest[:15], 16)])
     spread = _spread(subject, rng)
@@ -71,78 +72,35 @@ def round_out(value: float, sense: Sense) -> float:
 
 
 def _spread(subject: Subject, rng: np.random.Generator) -> float:
-    low, high = _domain(subject)
-    outputs = subject.sampled(_points(rng, low, high, SEARCHED))
+    low, high = largest_box(subject.target)
+    outputs = subject.sampled(random_points(rng, low, high, SEARCHED))
     return float(outputs.max() - outputs.min())
 
 
 def _instance(subject: Subject, rng: np.random.Generator, spread: float, sat: bool) -> Instance:
     reach, closeness, shape = (str(rng.choice(list(kinds))) for kinds in (REACHES, CLOSENESS, SHAPES))
-    if subject.target.tokens * subject.target.width == 1:
-        shape = "single"
-    low, high = _box(subject, rng, REACHES[reach])
+    low, high = random_box(subject.target, rng, REACHES[reach])
     drawing = Drawing(subject, rng, spread, low, high, CLOSENESS[closeness])
     entries = _entries(drawing, shape)
     asked, reason = _satisfiable(drawing, entries) if sat else _unsatisfiable(drawing, entries)
     return Instance(asked, reason, reach, closeness, shape, TIMEOUTS[reach])
 
 
-def _domain(subject: Subject) -> tuple[Array, Array]:
-    """The largest box in the domain whose corners lie on the grid, (tokens, width)."""
-    target = subject.target
-    lows, highs = target.domain.lows(target.width), target.domain.highs(target.width)
-    step = _step(subject)
-    inside = np.ceil(lows / step) * step, np.floor(highs / step) * step
-    low, high = (np.broadcast_to(end, (target.tokens, target.width)).copy() for end in inside)
-    if not (FLOAT32.holds(low) and FLOAT32.holds(high) and (lows <= low).all() and (high <= highs).all()):
-        raise ExportError(
-            f"the domain must be wide enough for boxes of float32 numbers; got {lows.tolist()} to {highs.tolist()}. "
-            f"Shift it nearer to 0."
-        )
-    return low, high
-
-
-def _step(subject: Subject) -> Array:
-    """The grid of corners, a power of two in every coordinate."""
-    target = subject.target
-    sides = target.domain.highs(target.width) - target.domain.lows(target.width)
-    return np.exp2(np.floor(np.log2(sides))) * GRID
-
-
-def _box(subject: Subject, rng: np.random.Generator, share: float) -> tuple[Array, Array]:
-    """A box on the grid with this share of the domain's sides, somewhere in the domain."""
-    low, high = _domain(subject)
-    step = _step(subject)
-    steps = np.rint((high - low) / step)
-    sides = np.maximum(np.floor(steps * share), 1)
-    start = np.floor(rng.random(low.shape) * (steps - sides + 1))
-    return low + start * step, low + (start + sides) * step
-
-
-def _points(rng: np.random.Generator, low: Array, high: Array, count: int) -> Array:
-    """Float32 inputs of a box: anywhere, and for a quarter of them with every entry at an end."""
-    shares = rng.random((count, *low.shape))
-    shares[: count // 4] = np.rint(shares[: count // 4])
-    points = low + shares * (high - low)
-    # Rounding may leave the box, whose ends are float32 numbers.
-    return np.clip(FLOAT32.rounded(points), low, high)
-
-
-def _entries(drawing: Drawing, shape: str) -> list[list[tuple[tuple[int, int], Sense]]]:
+def _entries(drawing: Drawing, shape: str) -> list[list[Asked]]:
     """Which output entries are compared, in which sense: alternatives of comparisons."""
     rng, size = drawing.rng, drawing.low.size
     alternatives = int(rng.integers(2, 4)) if shape.startswith("disjunction") else 1
     comparisons = 2 if shape.endswith(("conjunction", "conjunctions")) else 1
     chosen = []
     for _ in range(alternatives):
-        places = rng.choice(size, size=min(comparisons, size), replace=False)
+        places = rng.choice(size, size=comparisons, replace=False)
         entries = [np.unravel_index(int(place), drawing.low.shape) for place in places]
         senses = [Sense.AT_LEAST if rng.random() < 0.5 else Sense.AT_MOST for _ in entries]
         chosen.append([((int(t), int(c)), sense) for (t, c), sense in zip(entries, senses, strict=True)])
     return chosen
 
 
-def _unsatisfiable(drawing: Drawing, entries: list[list[tuple[tuple[int, int], Sense]]]) -> tuple[Property, Refutation]:
+def _unsatisfiable(drawing: Drawing, entries: list[list[Asked]]) -> tuple[Property, Refutation]:
     """In every alternative one comparison is impossible; the others hold for half of the inputs."""
     alternatives, reasons = [], []
     for alternative in entries:
@@ -166,11 +124,11 @@ def _impossible(drawing: Drawing, entry: tuple[int, int], sense: Sense) -> Impos
 
 
 def _usual(drawing: Drawing, entry: tuple[int, int], sense: Sense) -> Comparison:
-    outputs = drawing.subject.sampled(_points(drawing.rng, drawing.low, drawing.high, SEARCHED))
+    outputs = drawing.subject.sampled(random_points(drawing.rng, drawing.low, drawing.high, SEARCHED))
     return Comparison(entry, sense, float(np.float32(np.median(outputs[:, *entry]))))
 
 
-def _satisfiable(drawing: Drawing, entries: list[list[tuple[tuple[int, int], Sense]]]) -> tuple[Property, Witness]:
+def _satisfiable(drawing: Drawing, entries: list[list[Asked]]) -> tuple[Property, Witness]:
     """One alternative is what the witness satisfies; the others are impossible."""
     x = _best(drawing, entries[0])
     outputs = drawing.subject.outputs(x)
@@ -182,9 +140,9 @@ def _satisfiable(drawing: Drawing, entries: list[list[tuple[tuple[int, int], Sen
     return asked, _checked(drawing, asked, x, outputs)
 
 
-def _best(drawing: Drawing, wanted: list[tuple[tuple[int, int], Sense]]) -> Array:
+def _best(drawing: Drawing, wanted: list[Asked]) -> Array:
     """The input, among many, that is furthest in all the senses asked for together."""
-    points = _points(drawing.rng, drawing.low, drawing.high, SEARCHED)
+    points = random_points(drawing.rng, drawing.low, drawing.high, SEARCHED)
     outputs = drawing.subject.sampled(points)
     together = np.sum([sense.sign * outputs[:, *entry] for entry, sense in wanted], axis=0)
     return np.asarray(points[together.argmax()])
