@@ -77,6 +77,10 @@ class ModelFileError(AnyformerError):
     """A model folder that is incomplete, inconsistent or damaged."""
 
 
+class ExportError(AnyformerError):
+    """A model that a format cannot hold, or of which it cannot say what was asked."""
+
+
 class LabelError(AnyformerError):
     """Labels that cannot be given, or a file of labels that cannot be read."""
 
