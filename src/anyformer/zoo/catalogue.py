@@ -195,7 +195,15 @@ INTERPOLATED: Final = (
 )
 TABLES: Final = (
     Recipe(
-        "mean-scale-3-averaging", "Every token times the mean, as a table.", "mean-scale", 0.1, 3, 1, 2.0, "averaging"
+        "mean-scale-3-averaging",
+        "Every token times the mean, as a table.",
+        "mean-scale",
+        0.1,
+        3,
+        1,
+        2.0,
+        "averaging",
+        dtypes=BOTH,
     ),
     Recipe(
         "bump-3-averaging", "A bump that is 0 outside its support, everywhere.", "bump", 0.2, 3, 1, 2.0, "averaging"
@@ -209,6 +217,7 @@ TABLES: Final = (
         2,
         2.0,
         "averaging",
+        dtypes=BOTH,
     ),
     Recipe(
         "softmax-3-selective-shift",
@@ -230,6 +239,7 @@ TABLES: Final = (
         2.0,
         "sparse-averaging",
         "sliding-window",
+        dtypes=BOTH,
     ),
     Recipe(
         "running-maximum-3-sparse-shift",

@@ -5,16 +5,24 @@ enough, with the place k and its square: the score c·(2·s·k − k²) is large
 constant that depends on the place is then a channel of its own.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from anyformer.arrays import Array
+from anyformer.networks.dtypes import FLOAT64, DType
 from anyformer.programs.forms import Form, Node
 from anyformer.programs.steps import Attend, Gate, Mix
 
-# Scores this far behind the largest have weight 0 in float64, and e^-800 in the reals.
-LEAK = 800.0
+
+def leak_of(dtype: DType) -> float:
+    """How far behind the largest a score must be to count for nothing.
+
+    In float64 the weight is then 0, and e^-800 in the reals. Narrower types have no bits to spare for scores that
+    large: there it is below the square of one rounding.
+    """
+    return 800.0 if dtype == FLOAT64 else float(math.ceil(2 * dtype.bits * math.log(2)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +37,8 @@ class Scores:
 class Places:
     """Which channels hold what about positions, from channel `first` on."""
 
-    def __init__(self, nodes: list[Node], forms: list[Form], tokens: int, first: int) -> None:
-        self.tokens, self.first = tokens, first
+    def __init__(self, nodes: list[Node], forms: list[Form], tokens: int, first: int, dtype: DType = FLOAT64) -> None:
+        self.tokens, self.first, self.leak = tokens, first, leak_of(dtype)
         self.is_one_hot = any(_needs_one_hot(node) for node in nodes)
         self._columns: list[Array] = []
         self._known: dict[bytes, int] = {}
@@ -85,16 +93,16 @@ class Places:
         """Scores that give the shares of a fixed mixing."""
         if self.is_one_hot:
             with np.errstate(divide="ignore"):
-                return self.table(np.maximum(np.log(step.shares.values), -LEAK), width)
+                return self.table(np.maximum(np.log(step.shares.values), -self.leak), width)
         W_Q, W_K, b_Q = np.zeros((2, width)), np.zeros((2, width)), np.zeros(2)
         W_K[0, self.first], W_K[1, self.first + 1] = 1.0, -1.0
-        b_Q[1] = LEAK
+        b_Q[1] = self.leak
         source = _source(step)
         line = _line(source)
         if line is None:
-            W_Q[0] = 2 * LEAK * self.reading(source, width)
+            W_Q[0] = 2 * self.leak * self.reading(source, width)
         else:
-            W_Q[0, self.first], b_Q[0] = 2 * LEAK * line[0], 2 * LEAK * line[1]
+            W_Q[0, self.first], b_Q[0] = 2 * self.leak * line[0], 2 * self.leak * line[1]
         return Scores(W_Q, b_Q, W_K)
 
     def table(self, scores: Array, width: int) -> Scores:

@@ -13,10 +13,11 @@ from anyformer.construction.compiling import knots
 from anyformer.construction.compiling.budget import Budget
 from anyformer.construction.compiling.deep_steps import DeepStep, helper_count
 from anyformer.construction.compiling.depths import Depths
-from anyformer.construction.compiling.places import LEAK, Places, Scores
+from anyformer.construction.compiling.places import Places, Scores
 from anyformer.construction.compiling.products import Squares
 from anyformer.construction.compiling.rows import Group, Row, joined
 from anyformer.construction.compiling.schedule import sources, times
+from anyformer.networks.dtypes import FLOAT64, DType
 from anyformer.networks.layers import AttentionStage, BlockShape, FeedForwardStage, Stage
 from anyformer.networks.network import Network
 from anyformer.networks.roles import Role
@@ -56,6 +57,8 @@ class Writer:
     ranges: Ranges
     budget: Budget
     pattern: SparsityPattern | None = None
+    dtype: DType = FLOAT64
+    """The type that the weights will be rounded to."""
     rows: dict[Node, Row] = field(default_factory=dict)
     channels: dict[Node, int] = field(default_factory=dict)
     hints: list[Hint] = field(default_factory=list)
@@ -87,7 +90,7 @@ class Writer:
         program, roots = self.program, self.ranges.roots
         inputs = [node for node in nodes if isinstance(node.step, Input)]
         forms = [form for node in nodes for form in sources(node, roots)] + list(program.outputs)
-        self.places = Places(nodes, forms, program.tokens, first=len(inputs))
+        self.places = Places(nodes, forms, program.tokens, len(inputs), self.dtype)
         first = len(inputs) + self.places.count
         own = [node for node in nodes if not isinstance(node.step, Input) and not self._is_affine(node)]
         self.channels = {node: first + k for k, node in enumerate(own)}
@@ -211,7 +214,7 @@ class Writer:
             for q, k in zip(node.args[:count], node.args[count : 2 * count], strict=True)
         )
         finite = offsets[np.isfinite(offsets)]
-        floor = float(finite.min()) - LEAK - 2 * reach
+        floor = float(finite.min()) - self.places.leak - 2 * reach
         return self.places.table(np.where(np.isneginf(offsets), floor, offsets), self.width)
 
     def _largest(self, form: Form) -> float:

@@ -60,7 +60,7 @@ class Compile(Method):
     def _planned(self, request: Request, program: Program, goal: float) -> CompiledPlan:
         ranges = Ranges(program)
         budget = Budget(program, ranges, needed(program, ranges.roots), goal)
-        written = Writer(program, ranges, budget, request.sparsity).write()
+        written = Writer(program, ranges, budget, request.sparsity, request.dtype).write()
         written = narrowed(written, program, Limits(request.heads, request.hidden_size))
         check_visibility(written, program)
         written = in_type(written, request.dtype, self.name)

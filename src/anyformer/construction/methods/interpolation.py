@@ -74,7 +74,8 @@ class Interpolation(Method):
         program = program_of(trials.tables[cells])
         ranges = Ranges(program)
         budget = Budget(program, ranges, needed(program, ranges.roots), trials.goal)
-        written = narrowed(Writer(program, ranges, budget).write(), program, Limits(request.heads, request.hidden_size))
+        written = Writer(program, ranges, budget, dtype=request.dtype).write()
+        written = narrowed(written, program, Limits(request.heads, request.hidden_size))
         written = in_type(written, request.dtype, self.name)
         if request.dtype != FLOAT64:
             check_lost(proved_error(written, program, self.name), trials.goal, request.dtype, self.name)
