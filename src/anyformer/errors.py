@@ -77,6 +77,10 @@ class ModelFileError(AnyformerError):
     """A model folder that is incomplete, inconsistent or damaged."""
 
 
+class ExportError(AnyformerError):
+    """A model that a format cannot hold, or of which it cannot say what was asked."""
+
+
 class MixerError(AnyformerError):
     """A mixer that cannot be built or run as asked, or that breaks a promise all mixers make."""
 
