@@ -9,7 +9,7 @@
 from anyformer import patterns, targets
 from anyformer.certificates import Certificate, Effort, Verdict, check_contextual_map, verify
 from anyformer.errors import AnyformerError
-from anyformer.model import Model, construct, load, plan
+from anyformer.model import Model, construct, load, plan, recertify
 from anyformer.networks import Network, evaluate
 from anyformer.targets import Target, target
 from anyformer.workers import spread
@@ -30,6 +30,7 @@ __all__ = [
     "load",
     "patterns",
     "plan",
+    "recertify",
     "spread",
     "target",
     "targets",

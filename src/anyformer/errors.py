@@ -131,3 +131,7 @@ def raised(error: BaseException) -> str:
 
 def _about(count: float) -> str:
     return f"{count:,}" if count < 10**12 else f"about 2^{math.log2(count):.0f}"
+
+
+class UncertifiedWarning(UserWarning):
+    """What was just made has no certificate, although what it was made from has one."""

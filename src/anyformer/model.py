@@ -1,5 +1,6 @@
 """The spine in one place: target → plan → network → proof → run → take away."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,12 +11,13 @@ from numpy.typing import ArrayLike
 
 from anyformer.arrays import Array
 from anyformer.certificates.bounds.bound import TIGHTNESS, ErrorBound, derive_bound
+from anyformer.certificates.bounds.cells import Grid
 from anyformer.certificates.bounds.effort import ORDINARY, Effort
 from anyformer.certificates.bounds.evidence import Evidence
-from anyformer.certificates.checker import Verification, verify
+from anyformer.certificates.checker import Verdict, Verification, verify, verify_anew
 from anyformer.certificates.claims.certificate import Certificate
 from anyformer.certificates.claims.declaration import Declaration
-from anyformer.certificates.claims.measured import measure_error
+from anyformer.certificates.claims.measured import MeasuredError, measure_error
 from anyformer.certificates.interpolation.error_bound import derive_interpolation_bound
 from anyformer.certificates.programs.error_bound import derive_program_bound
 from anyformer.construction.asking import AUTO, request_for
@@ -25,10 +27,11 @@ from anyformer.construction.plans.interpolation_plan import InterpolationPlan
 from anyformer.construction.plans.plan import Construction, Method, Plan
 from anyformer.construction.plans.table_plan import TablePlan
 from anyformer.construction.request import MAX_LAYERS, Pattern, Request
-from anyformer.errors import CertificateError, PlanError, ToleranceMissed
+from anyformer.errors import CertificateError, PlanError, ToleranceMissed, UncertifiedWarning
 from anyformer.exports.folder import load_folder, save_folder
 from anyformer.networks.digest import digest
-from anyformer.networks.network import Network
+from anyformer.networks.dtypes import FLOAT64, DType, as_dtype
+from anyformer.networks.network import Network, cast
 from anyformer.networks.probability_maps import ProbabilityMap, Softmax
 from anyformer.notebooks import as_table
 from anyformer.patterns.exchange.json_form import in_short
@@ -70,10 +73,33 @@ class Model:
         return as_table(title, {**self.certificate.facts(), **sizes})
 
     def verify(
-        self, target: Target | None = None, progress: Progress | None = None, effort: Effort = ORDINARY
+        self,
+        target: Target | None = None,
+        progress: Progress | None = None,
+        effort: Effort = ORDINARY,
+        dtype: DType | str | None = None,
     ) -> Verification:
-        """Prove the error bound again, trusting neither the certificate nor the construction."""
-        return verify(self.network, self.certificate, target or self.target, progress, effort)
+        """Prove the error bound again, trusting neither the certificate nor the construction.
+
+        With another dtype, the claim is examined for the weights rounded to it and for the program in that type.
+        """
+        target = target or self.target
+        if dtype is None or as_dtype(dtype) == self.network.dtype:
+            return verify(self.network, self.certificate, target, progress, effort)
+        return verify_anew(cast(self.network, as_dtype(dtype)), self.certificate, target, progress, effort)
+
+    def astype(self, dtype: DType | str) -> Network:
+        """The network with its weights rounded to another type. No certificate holds for it, and a warning says so."""
+        wanted = as_dtype(dtype)
+        if wanted != self.network.dtype:
+            warnings.warn(
+                f"the certificate is about {self.network.dtype} weights; rounded to {wanted} they are another network, "
+                f"without a certificate. Build it in {wanted} (dtype={wanted.name!r}), or prove the claim of it with "
+                f"recertify.",
+                UncertifiedWarning,
+                stacklevel=2,
+            )
+        return cast(self.network, wanted)
 
     def save(self, folder: str | Path, overwrite: bool = False) -> Path:
         """Write config.json, model.safetensors and certificate.json to a folder, all or nothing."""
@@ -95,6 +121,7 @@ def plan(
     tightness: float = TIGHTNESS,
     max_layers: int = MAX_LAYERS,
     effort: Effort = ORDINARY,
+    dtype: DType | str = FLOAT64,
 ) -> Plan:
     """Decide every size of a network without building it; if it does not fit, the error says what would.
 
@@ -119,6 +146,7 @@ def plan(
         tightness=tightness,
         max_layers=max_layers,
         effort=effort,
+        dtype=dtype,
     )
     return plans(request)[0]
 
@@ -138,6 +166,7 @@ def construct(
     tightness: float = TIGHTNESS,
     max_layers: int = MAX_LAYERS,
     effort: Effort = ORDINARY,
+    dtype: DType | str = FLOAT64,
     progress: Progress | None = None,
 ) -> Model:
     """Build a Transformer for a target and prove that its L^p error is at most the tolerance. No training.
@@ -159,6 +188,9 @@ def construct(
         tightness: refine the proof until its bound is within this factor of a lower bound, or the work is used up.
         max_layers: refuse to build above this many layers.
         effort: what the proof may cost; requests that need more are refused before anything is built.
+        dtype: the type of the weights, and of the program that the proof is about besides real arithmetic: "float64",
+            "float32", or where they suffice "float16" and "bfloat16". Refused with the bits needed where it is too
+            narrow.
         progress: called with (done, total) while the proof is under way.
 
     Returns:
@@ -184,6 +216,7 @@ def construct(
         tightness=tightness,
         max_layers=max_layers,
         effort=effort,
+        dtype=dtype,
     )
     return fulfil(request, progress)
 
@@ -255,9 +288,7 @@ def certify(construction: Construction, bound: ErrorBound) -> Certificate:
     """The certificate of a proved bound, with everything that it depends on."""
     plan, network = construction.plan, construction.network
     request = plan.request
-    measured = measure_error(
-        lambda x: run(network, x), request.target, request.p, strata=construction.grid, tolerance=request.tolerance
-    )
+    measured = _measured(network, request.target, request.p, construction.grid, request.tolerance)
     # A proof may come as close to the truth as the measurement, so that chance alone must not make the two disagree.
     if not measured.error - DOUBT * (measured.error - measured.low) <= bound.upper:
         raise CertificateError(
@@ -281,7 +312,24 @@ def certify(construction: Construction, bound: ErrorBound) -> Certificate:
         grid=construction.grid,
         hints=construction.hints or (),
         cells=construction.cells,
+        dtype=network.dtype,
     )
+
+
+def restated(claim: Certificate, network: Network, target: Target, bound: ErrorBound) -> Certificate:
+    """The certificate with the numbers that were derived for another network."""
+    return replace(
+        claim,
+        certified_error=bound.upper,
+        terms=bound.terms,
+        weights_digest=digest(network),
+        measured=_measured(network, target, claim.p, claim.grid, claim.tolerance),
+        dtype=network.dtype,
+    )
+
+
+def _measured(network: Network, target: Target, p: float, grid: Grid | None, tolerance: float) -> MeasuredError:
+    return measure_error(lambda x: run(network, x), target, p, strata=grid, tolerance=tolerance, dtype=network.dtype)
 
 
 def _declared(target: Target, evidence: Evidence) -> Declaration:
@@ -303,6 +351,26 @@ def _facts(construction: Construction) -> dict[str, Any]:
         "id_bits": plan.id_bits,
         "tightness": plan.request.tightness,
     }
+
+
+def recertify(network: Network, claim: Certificate, target: Target | None = None, effort: Effort = ORDINARY) -> Model:
+    """Prove of other weights what a certificate claims of its own, and certify them.
+
+    Args:
+        network: the weights: cast to another type, brought back from PyTorch, or changed.
+        claim: a certificate of the network that they come from. Its target, norm, tolerance and what its proof starts
+            from are kept; its numbers are derived again.
+        target: the function, if it is not a ready-made one.
+        effort: what the proof may cost.
+
+    Raises:
+        CertificateError: if the claim is refuted or not proved.
+    """
+    target = claim.target.target() if target is None else target
+    found = verify_anew(network, claim, target, effort=effort)
+    if found.verdict is not Verdict.PROVED or found.bound is None:
+        raise CertificateError(f"the claim is {found.verdict.name.lower()} of these weights: {found.reason}.")
+    return Model(network, restated(claim, network, target, found.bound), target)
 
 
 def load(folder: str | Path) -> Model:

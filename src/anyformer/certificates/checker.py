@@ -18,6 +18,7 @@ from anyformer.certificates.programs.error_bound import derive_program_bound
 from anyformer.certificates.propagation.gate import check_no_embedding
 from anyformer.errors import CertificateError, NotShown, NotTraceable, TargetError
 from anyformer.intervals import IntervalError
+from anyformer.networks.digest import digest
 from anyformer.networks.network import Network
 from anyformer.targets.checks.battery import check_target
 from anyformer.targets.checks.enclosures import check_enclosures
@@ -65,23 +66,58 @@ def verify(
         The verdict. `PROVED` only if the bound derived from these weights is within the tolerance and within the stated
         error.
     """
+    found, target = _examined(network, certificate, target, progress, effort)
+    if found.verdict is not Verdict.PROVED or found.bound is None:
+        return found
+    mistake = misstatement(network, certificate, target, found.bound)
+    return replace(found, verdict=Verdict.UNDECIDED, reason=mistake) if mistake else found
+
+
+def _examined(
+    network: Network, certificate: Certificate, target: Target | None, progress: Progress | None, effort: Effort
+) -> tuple[Verification, Target]:
+    """What can be derived for these weights, whatever else the certificate states; and the target that was used."""
     target = certificate.target.target() if target is None else target
     _check_fit(network, certificate, target)
     declared = Declaration.of(target)
     if certificate.kind is Evidence.PROGRAM:
         declared = replace(declared, modulus=None)  # which the proof does not use
-    claim = Claim(declared, certificate.p, certificate.tolerance, certificate.kind, certificate.weights_digest)
+    claim = Claim(
+        declared,
+        certificate.p,
+        certificate.tolerance,
+        certificate.kind,
+        certificate.weights_digest,
+        dtype=network.dtype,
+    )
     try:
         bound = _derived(network, certificate, target, progress, effort)
     except TargetError as error:
-        return Verification(claim, Verdict.REFUTED, f"the target is not what was declared: {error}", None)
+        return Verification(claim, Verdict.REFUTED, f"the target is not what was declared: {error}", None), target
     except NotShown as error:
-        return Verification(claim, Verdict.UNDECIDED, str(error), None)
+        return Verification(claim, Verdict.UNDECIDED, str(error), None), target
     except IntervalError as error:
-        return Verification(claim, Verdict.UNDECIDED, f"the target cannot be run on intervals: {error}", None)
+        return Verification(claim, Verdict.UNDECIDED, f"the target cannot be run on intervals: {error}", None), target
     except NotTraceable as error:
-        return Verification(claim, Verdict.UNDECIDED, f"the target cannot be traced: {error}", None)
-    return _judged(network, certificate, target, replace(claim, float64=bound.float64), bound)
+        return Verification(claim, Verdict.UNDECIDED, f"the target cannot be traced: {error}", None), target
+    return _judged(certificate.tolerance, replace(claim, reach=bound.reach), bound), target
+
+
+def verify_anew(
+    network: Network,
+    claim: Certificate,
+    target: Target | None = None,
+    progress: Progress | None = None,
+    effort: Effort = ORDINARY,
+) -> Verification:
+    """Examine what a certificate claims for another network, such as the same one in another type.
+
+    Of the certificate, only the target, the norm, the tolerance and what the proof starts from count: whatever else it
+    states is about other weights.
+    """
+    return _examined(
+        network, replace(claim, dtype=network.dtype, weights_digest=digest(network)), target, progress, effort
+    )[0]
 
 
 def _derived(
@@ -152,6 +188,11 @@ def _check_fit(network: Network, certificate: Certificate, target: Target) -> No
     if len(set(sizes.values())) != 1:
         listed = ", ".join(f"{name} {size}" for name, size in sizes.items())
         raise CertificateError(f"network, certificate and target must have the same (tokens, width); got {listed}")
+    if certificate.dtype != network.dtype:
+        raise CertificateError(
+            f"the certificate must be about the network's own type, {network.dtype}; it is about {certificate.dtype}. "
+            f"Verify the network that it was made for."
+        )
     check_exponent(certificate.p, takes_infinity=certificate.grid is None)
     if not certificate.tolerance > 0:
         raise CertificateError(f"the tolerance must be positive; got {certificate.tolerance!r}")
@@ -174,10 +215,7 @@ def _check_box(target: Target) -> None:
         raise CertificateError("a program is proved on a box; this target has compact support, where it must vanish")
 
 
-def _judged(
-    network: Network, certificate: Certificate, target: Target, claim: Claim, bound: ErrorBound
-) -> Verification:
-    tolerance = certificate.tolerance
+def _judged(tolerance: float, claim: Claim, bound: ErrorBound) -> Verification:
     if bound.lower > tolerance:
         reason = f"the error is at least {bound.lower:.6g}, the tolerance is {tolerance:.6g}"
         return Verification(claim, Verdict.REFUTED, reason, bound, bound.worst_input)
@@ -186,8 +224,5 @@ def _judged(
     if not bound.upper <= tolerance:
         reason = f"the bound derived is {bound.upper:.6g}, the tolerance is {tolerance:.6g}"
         return Verification(claim, Verdict.UNDECIDED, reason, bound)
-    mistake = misstatement(network, certificate, target, bound)
-    if mistake:
-        return Verification(claim, Verdict.UNDECIDED, mistake, bound)
     reason = f"the error is at most {bound.upper:.6g}, the tolerance is {tolerance:.6g}"
     return Verification(claim, Verdict.PROVED, reason, bound)

@@ -17,6 +17,7 @@ from anyformer.cli.workforce import Dask, Workers
 from anyformer.construction.asking import AUTO, method_for
 from anyformer.construction.methods import METHODS
 from anyformer.construction.request import MAX_LAYERS, Request
+from anyformer.networks.dtypes import DTYPES, FLOAT64, as_dtype
 from anyformer.networks.probability_maps import probability_map
 from anyformer.settings import Value, settings_of
 from anyformer.targets import (
@@ -81,6 +82,10 @@ class Options:
         str,
         typer.Option(metavar="NAME", help="How scores become weights: softmax, sparsemax, entmax[:ALPHA]."),
     ] = "softmax"
+    dtype: Annotated[
+        str,
+        typer.Option(metavar="TYPE", help=f"The type of weights and program that is proved: {', '.join(DTYPES)}."),
+    ] = FLOAT64.name
     workers: Workers = None
     dask: Dask = None
     parameters: Annotated[
@@ -138,6 +143,7 @@ def request_of(options: Options) -> Request:
         tightness=options.tightness,
         max_layers=options.max_layers,
         effort=effort_of(options.max_cells, options.max_memory, options.max_hours),
+        dtype=as_dtype(options.dtype),
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from anyformer.construction.request import Request
 from anyformer.errors import PlanError
+from anyformer.networks.dtypes import FLOAT64
 
 
 class Resource(enum.Enum):
@@ -20,6 +21,7 @@ class Resource(enum.Enum):
     CODES = "codes that keep all inputs and tokens apart"
     PATTERN = "links in the sparsity pattern"
     NODES = "nodes of a grid"
+    BITS = "bits of a number"
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Shortage:
     needed: float = math.nan
     allowed: float = math.nan
     detail: str = ""
-    """The reason in words, where numbers are not enough."""
+    """The reason in words, where numbers are not enough; the type of the numbers, where bits are short."""
 
     def __str__(self) -> str:
         """In words.
@@ -41,10 +43,16 @@ class Shortage:
         if self.resource in (Resource.CODES, Resource.PATTERN):
             return self.detail
         if self.resource is Resource.ID_BITS:
-            return f"{self.amount}, where float64 has {self.allowed:.0f} for the id and the output together"
+            return f"{self.amount}, where {self._dtype} has {self.allowed:.0f} for the id and the output together"
+        if self.resource is Resource.BITS:
+            return f"{self.amount}, where {self._dtype} has {self.allowed:.0f}"
         if self.resource is Resource.RAMP:
-            return f"{self.amount}, where float64 keeps sums exact down to {self.allowed:.1e}"
+            return f"{self.amount}, where {self._dtype} keeps sums exact down to {self.allowed:.1e}"
         return f"{self.amount} where {_count(self.allowed)} are allowed"
+
+    @property
+    def _dtype(self) -> str:
+        return self.detail or FLOAT64.name
 
     @property
     def amount(self) -> str:
@@ -56,6 +64,8 @@ class Shortage:
         match self.resource:
             case Resource.ID_BITS:
                 return f"ids of {self.needed:.0f} bits"
+            case Resource.BITS:
+                return f"numbers of {self.needed:.0f} bits"
             case Resource.RAMP:
                 return f"ramps of width {self.needed:.1e} between cells"
             case Resource.CODES | Resource.PATTERN:
@@ -88,6 +98,7 @@ LIMITS = {
     Resource.LAYERS: "a higher limit on the layers (--max-layers) or wider layers (--hidden-size, --heads)",
     Resource.CELLS: "a higher limit on the cells (--max-cells)",
     Resource.MEMORY: "a higher limit on the memory (--max-memory)",
+    Resource.BITS: "a wider type (--dtype)",
     Resource.SECONDS: "a higher limit on the time (--max-hours)",
 }
 

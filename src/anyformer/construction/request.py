@@ -11,7 +11,8 @@ from anyformer.certificates.bounds.effort import Effort, Visits
 from anyformer.certificates.bounds.evidence import Evidence, evidence_for, has_slopes
 from anyformer.certificates.bounds.powers import LEAST_TOLERANCE, MOST_P, MOST_TOLERANCE
 from anyformer.construction.reach import reach_of
-from anyformer.errors import PlanError, TargetError
+from anyformer.errors import NetworkError, PlanError, TargetError
+from anyformer.networks.dtypes import FLOAT64, DType, as_dtype
 from anyformer.networks.probability_maps import Hardmax, ProbabilityMap, Softmax
 from anyformer.patterns.families.family import PatternFamily
 from anyformer.patterns.pattern import SparsityPattern
@@ -75,8 +76,11 @@ class Request:
     max_layers: int = MAX_LAYERS
     effort: Effort = field(default_factory=Effort)
     """What the proof may cost."""
+    dtype: DType = FLOAT64
+    """The type of the weights and of the program that the proof is about; given by name too."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", _dtype(self.dtype))
         _check_types(self)
         for name in ("tolerance", "p", "tightness"):
             object.__setattr__(self, name, _number(name, getattr(self, name)))
@@ -186,6 +190,13 @@ def _check_types(request: Request) -> None:
         raise PlanError(f"probability_map must be a map such as Softmax() or Sparsemax(); got {reprlib.repr(rho)}.")
 
 
+def _dtype(given: Any) -> DType:
+    try:
+        return as_dtype(given)
+    except NetworkError as error:
+        raise PlanError(str(error)) from error
+
+
 def _number(name: str, value: Any) -> float:
     if isinstance(value, bool | str | bytes):
         raise PlanError(f"{name} must be a number; got {reprlib.repr(value)}.")
@@ -216,6 +227,11 @@ def _check_numbers(request: Request) -> None:
 def _check_method(request: Request) -> None:
     if isinstance(request.probability_map, Hardmax):
         raise PlanError("hardmax is no part of a real Transformer; take softmax, sparsemax or entmax.")
+    if request.dtype != FLOAT64 and request.probability_map != Softmax():
+        raise PlanError(
+            f"a {request.dtype} network must have softmax attention; got {request.probability_map!r}. Leave the "
+            f"probability map out, or build in float64."
+        )
     method = request.method
     if method is not None and method.is_sparse not in (None, request.pattern is not None):
         needs = "needs a sparsity pattern" if method.is_sparse else "takes no sparsity pattern"

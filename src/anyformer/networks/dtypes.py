@@ -47,6 +47,24 @@ class DType:
         return math.ldexp(2 - 2 * self.unit, self.end_exponent - 1)
 
     @property
+    def underflow(self) -> float:
+        """What an operation may lose below the normal numbers: some runtimes flush float32's subnormals to 0."""
+        return self.smallest_normal if self.name in ("float32", "bfloat16") else self.tiny
+
+    @property
+    def exp_underflow(self) -> float:
+        """exp(−s) is less than half the smallest number, and so rounded to 0, for every s above this."""
+        return (self.bits - self.least_exponent) * math.log(2)
+
+    def roundings(self, count: float) -> float:
+        """(1 + u)^count − 1, rounded up: so many roundings, one after the other, relatively.
+
+        At most count·u/(1 − count·u), and the three operations here cost less than 2⁻⁵⁰ of it.
+        """
+        total = count * self.unit
+        return total / (1 - total) * (1 + 2.0**-50) if total < 0.5 else math.inf
+
+    @property
     def stored_as(self) -> str:
         """NumPy's name of the type that files hold its numbers in: its own, or for bfloat16 one that holds them."""
         return "float32" if self.name == "bfloat16" else self.name
@@ -66,6 +84,12 @@ class DType:
             exponents = np.maximum(np.frexp(x)[1], self.least_exponent + 1) - self.bits
             near = np.ldexp(np.rint(np.ldexp(x, -exponents)), exponents)
             return np.asarray(np.where(np.abs(near) > self.largest, np.copysign(np.inf, x), near))
+
+    def rounded_inside(self, x: Array, low: Array, high: Array) -> Array:
+        """The nearest numbers of this type for points of a box, moved by one step where that leaves the box."""
+        near = self.rounded(x)
+        step = np.ldexp(1.0, np.maximum(np.frexp(near)[1], self.least_exponent + 1) - self.bits)
+        return np.asarray(np.where(near > high, near - step, np.where(near < low, near + step, near)))
 
     def holds(self, x: Array) -> bool:
         """Whether every entry is a number of this type."""

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from anyformer.certificates.bounds.powers import exponent_data
 from anyformer.certificates.checker import Verdict, Verification
-from anyformer.certificates.claims.certificate import ASSUMPTIONS, Certificate
+from anyformer.certificates.claims.certificate import Certificate
 from anyformer.reports.terminal import error_size, facts, heading, numbers, table
 
 STYLES = {Verdict.PROVED: "bold green", Verdict.REFUTED: "bold red", Verdict.UNDECIDED: "bold yellow"}
@@ -41,7 +41,7 @@ def verification_data(result: Verification, certificate: Certificate) -> dict[st
         "measured_error": measured.error,
         "measured_interval": [measured.low, measured.high],
         "witness": None if result.witness is None else result.witness.tolist(),
-        "assumptions": list(ASSUMPTIONS[certificate.kind]),
+        "assumptions": certificate.assumptions,
     }
 
 
@@ -61,7 +61,7 @@ def verification_view(result: Verification, certificate: Certificate) -> Rendera
         facts(list(result.claim.facts().items())),
         _terms(result, certificate),
         heading(f"What it relies on ({certificate.kind.value}):"),
-        facts([("-", one) for one in ASSUMPTIONS[certificate.kind]]),
+        facts([("-", one) for one in certificate.assumptions]),
     )
 
 

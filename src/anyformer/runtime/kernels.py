@@ -212,7 +212,9 @@ def fused(typing_context, a, b, c):
     def generate(context, builder, signature, arguments):
         return builder.fma(*arguments)
 
-    return types.float64(types.float64, types.float64, types.float64), generate
+    # In the type of the numbers: float32 where all of them are.
+    kind = types.float32 if a == b == c == types.float32 else types.float64
+    return kind(kind, kind, kind), generate
 
 
 @njit(nogil=True, inline="never")

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from anyformer.arrays import Array, Integers
-from anyformer.networks.probability_maps import ProbabilityMap
 from anyformer.patterns.neighbours import Neighbours
 
 # Picking values by their keys costs about as much as this many passes over all of them (measured).
@@ -27,7 +26,7 @@ def scores(queries: Sequence[Array], keys: Sequence[Array]) -> Array:
     return found.transpose(1, 2, 0)
 
 
-def weights_in_view(probability_map: ProbabilityMap, scores: Array, seen: Neighbours | None) -> Array:
+def weights_in_view(probability_map: Callable[[Array], Array], scores: Array, seen: Neighbours | None) -> Array:
     """Weights of the keys in view; the others have none. The keys stay outermost in memory."""
     if seen is None:
         return probability_map(scores)

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from weakref import WeakKeyDictionary
 
@@ -19,11 +19,13 @@ from numpy.typing import ArrayLike
 from anyformer.arrays import Array, as_sequences
 from anyformer.errors import NetworkError
 from anyformer.extras import require
+from anyformer.networks.dtypes import FLOAT64
 from anyformer.networks.layers import AttentionStage
 from anyformer.networks.network import Network
 from anyformer.networks.runs import Layers
 from anyformer.runtime.attention import attend
 from anyformer.runtime.fixed_channels import fixed_channels
+from anyformer.runtime.narrow import Narrow
 from anyformer.runtime.sparse_rows import LinearMap
 from anyformer.runtime.state import Step, empty_state
 
@@ -64,12 +66,12 @@ def run(
     threads = threads_available() if threads is None else threads
     if threads < 1:
         raise NetworkError(f"at least one thread is needed; got threads = {threads}")
-    prepared = _prepare(network, layers, default_engine() if engine is None else engine)
+    run_block = _runner(network, layers, default_engine() if engine is None else engine)
     output = np.empty_like(sequences)
     size = _block_size(len(sequences), network.tokens, threads)
 
     def compute(start: int) -> None:
-        output[start : start + size] = _run_block(network, prepared, sequences[start : start + size])
+        output[start : start + size] = run_block(sequences[start : start + size])
 
     starts = range(0, len(sequences), size)
     if threads == 1 or len(starts) <= 1:
@@ -132,11 +134,29 @@ class _Prepared:
 _KNOWN: WeakKeyDictionary[Network, dict[tuple[Layers, Engine], _Prepared]] = WeakKeyDictionary()
 
 
+_KNOWN_NARROW: WeakKeyDictionary[Network, dict[Engine, Narrow]] = WeakKeyDictionary()
+
+
+def _runner(network: Network, layers: Layers, engine: Engine) -> Callable[[Array], Array]:
+    """What computes the output of a block of sequences."""
+    if network.dtype == FLOAT64:
+        return partial(_run_block, network, _prepare(network, layers, engine))
+    known = _KNOWN_NARROW.setdefault(network, {})
+    if engine not in known:
+        _check_engine(engine)
+        known[engine] = Narrow(network, engine is Engine.COMPILED)
+    return known[engine].run
+
+
+def _check_engine(engine: Engine) -> None:
+    if engine is Engine.COMPILED:
+        require("numba", extra="fast", what="the compiled engine")
+
+
 def _prepare(network: Network, layers: Layers, engine: Engine) -> _Prepared:
     known = _KNOWN.setdefault(network, {})
     if (layers, engine) not in known:
-        if engine is Engine.COMPILED:
-            require("numba", extra="fast", what="the compiled engine")
+        _check_engine(engine)
         # Only the module that is asked for is imported: Numba is optional, and takes a while.
         by = import_module(f"anyformer.runtime.{_MODULES[engine]}")
         feed = by.feed_all if layers is Layers.ALL else by.feed_awake

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from anyformer.arrays import Array, Integers
+from anyformer.networks.dtypes import FLOAT64, DType
 from anyformer.networks.fused import fused
 from anyformer.networks.magnitudes import MOST_TAME
 
@@ -49,11 +50,11 @@ class LinearMap:
         """The largest Σ|x| for which all sums of the map stay finite; negative if there is none."""
         return safe_size(self.W, self.b)
 
-    def all_products(self, x: Array) -> Array:
+    def all_products(self, x: Array, dtype: DType = FLOAT64) -> Array:
         """W x + b by the definition, zeros included; x has shape (columns of W, tokens)."""
         total = np.repeat(self.b[:, None], x.shape[1], axis=1)
         for weights, row in zip(self.W.T, x, strict=True):
-            total = fused(weights[:, None], row, total)
+            total = fused(weights[:, None], row, total, dtype)
         return total
 
 

@@ -28,7 +28,7 @@ def add_products(starts, columns, weights, b, x, first, count, total):
 @compiled
 def times(starts, columns, weights, b, x):
     """W x + b for all tokens of x."""
-    total = np.empty((len(b), x.shape[1]))
+    total = np.empty((len(b), x.shape[1]), dtype=x.dtype)
     add_products(starts, columns, weights, b, x, 0, x.shape[1], total)
     return total
 

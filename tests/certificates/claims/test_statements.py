@@ -37,7 +37,7 @@ OTHERS = [
     replace(CLAIM, p=2.0000000000000004),
     replace(CLAIM, tolerance=0.10000000000000002),
     replace(CLAIM, weights_digest="1" * 64),
-    replace(CLAIM, float64=Reach.DOMAIN),
+    replace(CLAIM, reach=Reach.DOMAIN),
     MODULUS,
     replace(MODULUS, target=replace(SOFT, modulus=Lipschitz(1.0))),
     replace(MODULUS, target=replace(SOFT, modulus=Lipschitz(1.0000000000000002))),

@@ -51,8 +51,8 @@ class ErrorBound:
     vanishes_outside: bool
     cells: int
     evidence: Evidence
-    float64: Reach
-    """Where the float64 program keeps to the bound too."""
+    reach: Reach
+    """Where the program in the network's floating-point type keeps to the bound too."""
 
 
 def derive_bound(
@@ -109,7 +109,7 @@ def _bound(job: Job, sums: Sums, walls: "_Rest", evidence: Evidence) -> ErrorBou
         vanishes_outside=outside,
         cells=job.count,
         evidence=evidence,
-        float64=walls.float64,
+        reach=walls.reach,
     )
 
 
@@ -142,7 +142,7 @@ class _Rest:
     volume: float
     g_low: Array
     g_high: Array
-    float64: Reach
+    reach: Reach
 
     @classmethod
     def of(cls, job: Job) -> "_Rest":

@@ -15,16 +15,11 @@ from anyformer.certificates.claims.declaration import Declaration
 from anyformer.certificates.claims.measured import MeasuredError
 from anyformer.certificates.programs.hints import Hint, hint_from_json
 from anyformer.errors import CertificateError
+from anyformer.networks.dtypes import DTYPES, FLOAT64, DType
 from anyformer.notebooks import as_table
 from anyformer.strict_json import float_from_hex, to_hex
 
 FORMAT = "anyformer-certificate-1"
-SCOPE = (
-    "The bound holds for the network in real arithmetic, everywhere. On the cells (all of the domain but rest_volume) "
-    "it also holds for its float64 evaluation with the sums of layers in any order, if attention rounds weighted "
-    "values before it adds them, if softmax's exp is within 8 ulps, 1 at 0 and 0 below −746, and if sparsemax and "
-    "entmax are computed as by anyformer.networks.probability_maps."
-)
 FIELDS = (
     "format",
     "kind",
@@ -41,38 +36,63 @@ FIELDS = (
 )
 # What the proof starts from: a grid for a table, hints for a program, also the cells per axis for an interpolant.
 GRID, HINTS, CELLS = "grid", "hints", "cells"
-STEPS_SCOPE = (
-    "The bound holds for every input of the domain, for the network in real arithmetic and for its float64 evaluation "
-    "with the sums of layers in any order, if attention rounds weighted values before it adds them and softmax's exp "
-    "is within 8 ulps, 1 at 0 and 0 below −746."
-)
-ASSUMPTIONS = {
+# Only there if it is not float64.
+DTYPE = "dtype"
+OF_TARGET = {
     Evidence.UNCONDITIONAL: (
         "The target is the real function that its NumPy formula states; it was bounded by running that on intervals. "
         "Outside a compact support it is 0, as declared; that is tested on samples, not proved.",
-        SCOPE,
     ),
     Evidence.MODULUS: (
         "The target obeys its declared modulus of continuity and symmetry; both are tested on samples, not proved.",
         "The target's own float64 evaluation is off by at most evaluation_error times 1 + |f|.",
-        SCOPE,
     ),
     Evidence.PROGRAM: (
         "The target is the real function that its NumPy formula states; the formula was traced into steps, which were "
         "compared with its values on samples.",
-        STEPS_SCOPE,
     ),
     Evidence.INTERPOLATED: (
         "The target is the real function that its NumPy formula states; it was bounded by tracing the formula into "
         "steps, which were compared with its values on samples, or by running it on intervals.",
-        STEPS_SCOPE,
     ),
     Evidence.INTERPOLATED_MODULUS: (
         "The target obeys its declared modulus of continuity and symmetry; both are tested on samples, not proved.",
         "The target's own float64 evaluation is off by at most evaluation_error times 1 + |f|.",
-        STEPS_SCOPE,
     ),
 }
+
+
+def assumptions(kind: Evidence, dtype: DType = FLOAT64) -> list[str]:
+    """What a proof of this kind relies on: first of the target, then of the program that runs the network."""
+    return [*OF_TARGET[kind], _of_steps(dtype) if kind.has_hints else _of_cells(dtype)]
+
+
+def _of_cells(dtype: DType) -> str:
+    others = "sparsemax and entmax are computed as by anyformer.networks.probability_maps"
+    return (
+        f"The bound holds for the network in real arithmetic, everywhere. On the cells (all of the domain but "
+        f"rest_volume) it also holds for its {dtype} evaluation with the sums of layers in any order, if attention "
+        f"rounds weighted values before it adds them, "
+        + (
+            f"if softmax's exp is {_exp(dtype)}, and if {others}."
+            if dtype == FLOAT64
+            else f"and if softmax's exp is {_exp(dtype)}."
+        )
+    )
+
+
+def _of_steps(dtype: DType) -> str:
+    inputs = "every input" if dtype == FLOAT64 else f"every {dtype} input"
+    small = "" if dtype == FLOAT64 else f" Results below {dtype.underflow:.2g} may be anything between 0 and that."
+    return (
+        f"The bound holds for {inputs} of the domain, for the network in real arithmetic and for its {dtype} "
+        f"evaluation with the sums of layers in any order, if attention rounds weighted values before it adds them and "
+        f"softmax's exp is {_exp(dtype)}.{small}"
+    )
+
+
+def _exp(dtype: DType) -> str:
+    return f"within 8 ulps, 1 at 0 and 0 below −{math.ceil(dtype.exp_underflow)}"
 
 
 def _start_of(kind: Evidence) -> tuple[str, ...]:
@@ -102,6 +122,8 @@ class Certificate:
     """Which channel should be which step of a program. The checker trusts none of them."""
     cells: int | None = None
     """How many cells an axis of an interpolant has."""
+    dtype: DType = FLOAT64
+    """The type of the program that the claim is about, besides real arithmetic."""
 
     def __repr__(self) -> str:
         return (
@@ -115,6 +137,11 @@ class Certificate:
         return self.certified_error <= self.tolerance
 
     @property
+    def assumptions(self) -> list[str]:
+        """What the proof relies on, in sentences."""
+        return assumptions(self.kind, self.dtype)
+
+    @property
     def claim(self) -> str:
         """The claim in a line."""
         return f"d_p(f, g) <= {self.certified_error:.6g} in L^{self.p:g}"
@@ -126,6 +153,7 @@ class Certificate:
             "asked for": f"{self.tolerance:g} in L^{self.p:g}",
             "measured": self.measured.error,
             "holds": self.kind.value,
+            **({} if self.dtype == FLOAT64 else {"program": self.dtype.name}),
         }
 
     def _repr_html_(self) -> str:
@@ -151,7 +179,8 @@ class Certificate:
             },
             "weights_digest": self.weights_digest,
             "construction": dict(self.construction),
-            "assumptions": list(ASSUMPTIONS[self.kind]),
+            "assumptions": self.assumptions,
+            **({} if self.dtype == FLOAT64 else {DTYPE: self.dtype.name}),
             **self._start(),
         }
 
@@ -174,7 +203,7 @@ def certificate_from_json(text: str) -> Certificate:
         raise CertificateError(f"the certificate's format must be {FORMAT!r}; got {reader.text('format')!r}")
     kind = _kind(reader.text("kind"))
     start = _start_of(kind)
-    reader.check_names((*FIELDS, *start))
+    reader.check_names((*FIELDS, *start, *((DTYPE,) if DTYPE in reader.data else ())))
     terms, measured = reader.inner("terms"), reader.inner("measured")
     measured.check_names(("error", "low", "high", "samples"))
     read = Certificate(
@@ -192,6 +221,7 @@ def certificate_from_json(text: str) -> Certificate:
             measured.number("error"), measured.number("low"), measured.number("high"), measured.field("samples", int)
         ),
         construction=reader.field("construction", dict),
+        dtype=_dtype(reader.text(DTYPE)) if DTYPE in reader.data else FLOAT64,
     )
     _check_words(reader, read)
     return read
@@ -199,7 +229,7 @@ def certificate_from_json(text: str) -> Certificate:
 
 def _check_words(reader: "_Reader", certificate: Certificate) -> None:
     """The sentences must follow from the numbers and the kind; others would mislead readers."""
-    for name, expected in (("claim", certificate.claim), ("assumptions", list(ASSUMPTIONS[certificate.kind]))):
+    for name, expected in (("claim", certificate.claim), ("assumptions", certificate.assumptions)):
         if reader.field(name, type(expected)) != expected:
             raise CertificateError(
                 f"the certificate's field {name} must say what follows from its other fields: {expected!r}; it says "
@@ -213,6 +243,16 @@ def _kind(text: str) -> Evidence:
     except ValueError:
         kinds = ", ".join(repr(kind.value) for kind in Evidence)
         raise CertificateError(f"the certificate's field kind must be one of {kinds}; got {text!r}") from None
+
+
+def _dtype(text: str) -> DType:
+    names = [name for name in DTYPES if name != FLOAT64.name]
+    if text not in names:
+        raise CertificateError(
+            f"the certificate's field {DTYPE} must be one of {', '.join(map(repr, names))}, or not there for float64; "
+            f"got {text!r:.200}"
+        )
+    return DTYPES[text]
 
 
 def _grid(rows: list[Any]) -> Grid:

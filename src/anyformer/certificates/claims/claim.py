@@ -10,6 +10,7 @@ from anyformer.certificates.bounds.evidence import Evidence
 from anyformer.certificates.bounds.powers import exponent_data
 from anyformer.certificates.claims.declaration import Declaration
 from anyformer.certificates.propagation.walls import Reach
+from anyformer.networks.dtypes import FLOAT64, DType
 from anyformer.targets.domains import CompactSupport
 from anyformer.targets.target import Symmetry
 
@@ -23,8 +24,9 @@ class Claim:
     tolerance: float
     kind: Evidence
     weights_digest: str
-    float64: Reach = Reach.CELLS
-    """Where the claim holds for the float64 program; in real arithmetic it holds on the whole domain."""
+    reach: Reach = Reach.CELLS
+    """Where the claim holds for the program in its floating-point type; in real arithmetic, on the whole domain."""
+    dtype: DType = FLOAT64
 
     def facts(self) -> dict[str, str]:
         """Every part of the claim as text, by name. Numbers have all their digits."""
@@ -40,7 +42,7 @@ class Claim:
             "tolerance": repr(self.tolerance),
             "kind": self.kind.value,
             **_declared(declared, self.kind),
-            "dtype": f"real arithmetic on {Reach.DOMAIN.value}; float64 on {self.float64.value}",
+            "dtype": f"real arithmetic on {Reach.DOMAIN.value}; {self.dtype} on {self.reach.value}",
             "weights": self.weights_digest,
         }
 
@@ -62,7 +64,7 @@ class Claim:
             "kind": self.kind.value,
             "modulus": None if declared.modulus is None else declared.modulus.to_json(),
             "evaluation_error": declared.evaluation_error,
-            "dtype": {"real": Reach.DOMAIN.value, "float64": self.float64.value},
+            "dtype": {"real": Reach.DOMAIN.value, self.dtype.name: self.reach.value},
             "weights_digest": self.weights_digest,
         }
 

@@ -10,6 +10,7 @@ import numpy as np
 from anyformer.arrays import Array
 from anyformer.certificates.bounds.cells import Grid
 from anyformer.certificates.bounds.powers import check_exponent, unit_for
+from anyformer.networks.dtypes import FLOAT64, DType
 from anyformer.targets.domains import CompactSupport
 from anyformer.targets.target import Target
 
@@ -38,23 +39,25 @@ def measure_error(
     strata: Grid | None = None,
     seed: int = 0,
     tolerance: float = math.inf,
+    dtype: DType = FLOAT64,
 ) -> MeasuredError:
     """Estimate the L^p distance of a network (any callable on (batch, tokens, width)) and a target.
 
     With `strata`, points are drawn in every cell of the grid if there are not too many: errors on thin sets of cells,
     such as equal tokens, are then sampled in true proportion. Otherwise a scrambled Halton sequence is used. Powers are
-    taken of errors in units of about the tolerance, so that they do not underflow.
+    taken of errors in units of about the tolerance, so that they do not underflow. The inputs are numbers of `dtype`.
     """
     from scipy.special import stdtrit
 
     draw = _halton(target) if strata is None else _stratified(target, strata) or _halton(target)
     check_exponent(p, takes_infinity=True)
     if p == math.inf:
-        return _largest_error(network, target, seed)
+        return _largest_error(network, target, seed, dtype)
     unit = unit_for(tolerance)
     integrals, samples = [], 0
     for replicate in range(REPLICATES):
         x, volume = draw(np.random.default_rng([seed, replicate]))
+        x = dtype.rounded(x)
         powers = ((np.abs(target(x) - network(x)) / unit) ** p).sum(axis=(1, 2))
         integrals.append(float((volume * powers).sum()))
         samples += len(x)
@@ -64,7 +67,7 @@ def measure_error(
     return MeasuredError(error, low, high, samples)
 
 
-def _largest_error(network: Callable[[Array], Array], target: Target, seed: int) -> MeasuredError:
+def _largest_error(network: Callable[[Array], Array], target: Target, seed: int, dtype: DType) -> MeasuredError:
     """The largest error on inputs that reach the corners: uniform ones have means near the middle if tokens are many.
 
     Beta-distributed entries, a distribution of its own for every sequence and coordinate, then corners and sequences
@@ -78,7 +81,7 @@ def _largest_error(network: Callable[[Array], Array], target: Target, seed: int)
     near = rng.random((count, 1, 1)) * (rng.random((count, 1, 1)) < 0.3)
     unit = unit * (1 - near) + near * unit.mean(axis=1, keepdims=True)
     low, high = target.domain.lows(target.width), target.domain.highs(target.width)
-    x = np.clip(low + unit * (high - low), low, high)
+    x = dtype.rounded_inside(np.clip(low + unit * (high - low), low, high), low, high)
     worst = float(np.abs(target(x) - network(x)).max())
     return MeasuredError(worst, worst, worst, count)
 

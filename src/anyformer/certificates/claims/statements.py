@@ -62,7 +62,12 @@ def _about_measurement(network: Network, certificate: Certificate, target: Targe
     stated = certificate.measured
     with np.errstate(all="ignore"):  # a value that overflows cannot agree
         again = measure_error(
-            lambda x: run(network, x), target, certificate.p, strata=certificate.grid, tolerance=certificate.tolerance
+            lambda x: run(network, x),
+            target,
+            certificate.p,
+            strata=certificate.grid,
+            tolerance=certificate.tolerance,
+            dtype=network.dtype,
         )
     pairs = ((stated.error, again.error), (stated.low, again.low), (stated.high, again.high))
     agree = all(abs(one - other) <= MEASURED_AGREEMENT * abs(other) for one, other in pairs)

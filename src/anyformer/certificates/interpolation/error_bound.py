@@ -54,7 +54,7 @@ def derive_interpolation_bound(
         vanishes_outside=True,
         cells=found.boxes,
         evidence=evidence,
-        float64=Reach.DOMAIN,
+        reach=Reach.DOMAIN,
     )
 
 

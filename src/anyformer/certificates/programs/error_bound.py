@@ -39,7 +39,7 @@ def derive_program_bound(network: Network, target: Target, hints: Sequence[Hint]
         vanishes_outside=True,
         cells=0,
         evidence=Evidence.PROGRAM,
-        float64=Reach.DOMAIN,
+        reach=Reach.DOMAIN,
     )
 
 
@@ -64,6 +64,7 @@ def norm_of_one(target: Target, p: float) -> float:
 def _seen(network: Network, target: Target) -> tuple[float, np.ndarray]:
     """A lower bound of the largest error, and the input that shows it."""
     x = sampled.inside(target, LOOKS, np.random.default_rng(0))[: 2 * LOOKS]
+    x = network.dtype.rounded_inside(x, target.domain.lows(target.width), target.domain.highs(target.width))
     with np.errstate(all="ignore"):
         f, g = target(x), run(network, x)
         apart = np.abs(f - g)

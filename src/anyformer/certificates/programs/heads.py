@@ -12,14 +12,14 @@ import numpy as np
 from anyformer.arrays import Array
 from anyformer.certificates.programs.errors import UP
 from anyformer.certificates.programs.layers import Head
-from anyformer.certificates.programs.stream import TINY, UNIT, Reading, Stream, must
+from anyformer.certificates.programs.stream import UNIT, Reading, Stream, must
 from anyformer.programs.forms import Node
 from anyformer.programs.numbers import ZERO, Number
 from anyformer.programs.steps import Attend, Mean, Mix, Step, TokenMaximum
 
-# Roundings of a weighted mean besides two for every token, in halves: exp is within 8 ulps, 16 roundings, above and
-# below the line; then the division, the product with the value and W_O. These are 35, and the rest is for what
-# underflows, for second order terms, and for the rounding of these bounds.
+# Roundings of a weighted mean besides two for every token: exp is within 8 ulps, 16 roundings, above and below the
+# line; then the division, the product with the value and W_O. These are 35, or 36 if a product with the reciprocal
+# replaces the division; the rest is for the rounding of these bounds.
 ROUNDINGS = 40
 
 
@@ -37,8 +37,22 @@ def head_error(stream: Stream, head: Head, node: Node, channel: int) -> tuple[Re
     must(rule is not None, f"{node} is done by a head")
     assert rule is not None
     own = rule(stream, head, node, value, most)
-    own += apart + 2 * stream.rounding(row, 0.0) + (stream.tokens + ROUNDINGS) * 2 * UNIT * most
+    lost = _plain_mean_rounding(stream) if isinstance(node.step, Mean) else _mean_rounding(stream)
+    own += apart + 2 * stream.rounding(row, 0.0) + lost * most
+    # A weight that underflows, or its product with a value, may be 0 or not.
+    own += stream.tokens * 2 * stream.underflow * (1 + most)
     return Reading(stream.channel(channel).row, outside), own, most
+
+
+def _mean_rounding(stream: Stream) -> float:
+    """How much of its values a weighted mean may lose to rounding."""
+    return stream.roundings(2 * stream.tokens + ROUNDINGS)
+
+
+def _plain_mean_rounding(stream: Stream) -> float:
+    """The same where all scores are 0: exp is 1 there and their sum is exact, so that only the division is rounded,
+    perhaps twice, and then the products with the values, their sum and W_O."""
+    return stream.roundings(stream.tokens + 8)
 
 
 def _mean(stream: Stream, head: Head, node: Node, value: Reading, most: float) -> float:
@@ -57,7 +71,7 @@ def _token_maximum(stream: Stream, head: Head, node: Node, value: Reading, most:
     must(sharpness > 0, "the query of a maximum is positive")
     keys = stream.read(head.W_K[at])
     drift = sharpness * stream.apart(keys, value, but_constant=True)
-    drift += sharpness * 4 * (stream.rounding(head.W_K[at], 0.0) + 4 * UNIT * stream.size(keys))
+    drift += sharpness * 4 * (stream.rounding(head.W_K[at], 0.0) + stream.roundings(4) * stream.size(keys))
     must(drift < 1, "the scores of a maximum are exact enough")
     return (stream.tokens - 1) / (math.e * sharpness) * math.exp(2 * drift)
 
@@ -73,15 +87,31 @@ def _mixing(stream: Stream, head: Head, node: Node, value: Reading, most: float)
     shares = node.step.shares
     gap = np.abs(weights - shares.values) + shares.doubts
     # Scores off by d change the odds p/(1 − p) by a factor of at most e^2d, so p by p·(1 − p)·(e^2d − 1); then exp, sum
-    # and division. Below e^-700 a weight may be 0 or not.
-    others = np.maximum(1 - weights, 0.0) + (stream.tokens + ROUNDINGS) * 2 * UNIT
-    off = np.expm1(2 * doubt.max(axis=1, keepdims=True))
-    unsure = weights * (others * off + (stream.tokens + ROUNDINGS) * 2 * UNIT) + 1e-300
+    # and division. A weight that underflows may be 0 or not.
+    others = np.maximum(1 - weights, 0.0) + _mean_rounding(stream)
+    of_odds = others * np.expm1(2 * doubt.max(axis=1, keepdims=True))
+    unsure = weights * (np.minimum(of_odds, _of_scores(weights, doubt)) + _mean_rounding(stream))
+    unsure += 2 * stream.underflow + 1e-300
     return float((gap + unsure).sum(axis=1).max()) * most
 
 
-def _fixed_scores(stream: Stream, head: Head, parts: "range | list[int]") -> tuple[Array, Array]:
-    """Scores from positions, and how far off each can be."""
+def _of_scores(weights: Array, doubt: Array) -> Array:
+    """How much scores off by d_k change weights, relatively.
+
+    p_k becomes at most p_k·e^{d_k}/Σ_j p_j·e^{−d_j} and at least p_k·e^{−d_k}/Σ_j p_j·e^{d_j}. With Σ_j p_j = 1 the
+    sums are 1 − Σ_j p_j·(1 − e^{−d_j}) and 1 + Σ_j p_j·(e^{d_j} − 1): a key with hardly any weight may have a large
+    doubt. All of this is off by less than 2⁻⁴⁰, relatively: sums of positive numbers and a few operations.
+    """
+    with np.errstate(all="ignore"):
+        fall = (weights * -np.expm1(-doubt)).sum(axis=1, keepdims=True)
+        rise = (weights * np.expm1(doubt)).sum(axis=1, keepdims=True)
+        more = np.where(fall < 0.5, (np.expm1(doubt) + fall) / (1 - fall), np.inf)
+        less = rise - np.expm1(-doubt)
+    return np.asarray(np.nan_to_num(np.maximum(more, less), nan=np.inf) * (1 + 2.0**-40))
+
+
+def _fixed_scores(stream: Stream, head: Head, parts: "range | list[int]", others: int = 0) -> tuple[Array, Array]:
+    """Scores from positions, and how far off each can be; `others` products of another kind are in the same sums."""
     queries, keys = np.zeros((2, len(parts), stream.tokens)), np.zeros((2, len(parts), stream.tokens))
     for at, i in enumerate(parts):
         for found, row, bias in ((queries, head.W_Q[i], float(head.b_Q[i])), (keys, head.W_K[i], 0.0)):
@@ -94,8 +124,11 @@ def _fixed_scores(stream: Stream, head: Head, parts: "range | list[int]") -> tup
     must(bool(np.isfinite(queries).all() and np.isfinite(keys).all()), "scores are finite")
     scores = q.T @ k
     off = of_query.T @ np.abs(k) + np.abs(q).T @ of_key + 3 * of_query.T @ of_key
-    # Twice a sum of `size` products, here and there, and the difference to the largest score.
-    roundings = (len(head.b_Q) + 4) * 4 * UNIT * (np.abs(q).T @ np.abs(k)) + (len(parts) + 1) * 4 * TINY
+    # Twice a sum of products, here and there, and the difference to the largest score. A product that is 0 without
+    # doubt is added exactly.
+    counts = ((np.abs(q) + of_query) > 0).T.astype(np.float64) @ ((np.abs(k) + of_key) > 0).astype(np.float64)
+    several = np.vectorize(stream.roundings, otypes=[np.float64])(4 * (counts + others + 4))
+    roundings = several * (np.abs(q).T @ np.abs(k)) + (len(parts) + 1) * 4 * stream.underflow
     # Sums of so many products that are not negative are off by no more than this.
     doubt = (off + roundings) * (1 + (len(parts) + 4) * 2 * UNIT)
     must(bool(np.isfinite(scores).all() and np.isfinite(doubt).all()), "scores are finite")
@@ -109,7 +142,7 @@ def _attention(stream: Stream, head: Head, node: Node, value: Reading, most: flo
     reads plus roundings and errors.
     """
     assert isinstance(node.step, Attend)
-    count, roundings = node.step.size, len(head.b_Q) + 8
+    count, roundings = node.step.size, stream.roundings(2 * len(head.b_Q) + 16)
     must(len(head.b_Q) >= count, "a head has as many scores as the program")
     off = reach = 0.0
     for i in range(count):
@@ -119,7 +152,7 @@ def _attention(stream: Stream, head: Head, node: Node, value: Reading, most: flo
         of_query = stream.apart(query, wanted_query) + stream.rounding(head.W_Q[i], float(head.b_Q[i]))
         of_key = stream.apart(key, wanted_key, but_constant=True) + stream.rounding(head.W_K[i], 0.0)
         # The wanted key may have a constant that the head leaves out: it adds the same to all scores of a query.
-        off += q * of_key + k * of_query + 3 * of_query * of_key + roundings * 2 * UNIT * q * k + 4 * TINY
+        off += q * of_key + k * of_query + 3 * of_query * of_key + roundings * q * k + 4 * stream.underflow
         reach += q * k
     off, reach = off * stream.up, reach * stream.up
     leak, fixed = _offsets(stream, head, node.step, reach + off)
@@ -134,7 +167,7 @@ def _offsets(stream: Stream, head: Head, step: Attend, reach: float) -> tuple[fl
     must(bool((hidden | np.isfinite(wanted)).all()), "offsets are finite or hide a key")
     in_doubt = 0.0 if step.offsets is None else float(np.where(hidden, 0.0, step.offsets.doubts).max())
     rest = [i for i in range(count, len(head.b_Q)) if head.W_Q[i].any() or head.b_Q[i]]
-    scores, doubt = _fixed_scores(stream, head, rest)
+    scores, doubt = _fixed_scores(stream, head, rest, others=count)
     sees = np.ones((tokens, tokens), dtype=np.bool_) if head.sees is None else head.sees
     must(bool((sees | hidden).all()), "a head sees every key that is not hidden")
     must(bool((~hidden).any(axis=1).all()), "every query has a key")

@@ -16,7 +16,7 @@ from anyformer.certificates.programs.composition import Polyline, composed
 from anyformer.certificates.programs.errors import UP, Error
 from anyformer.certificates.programs.hints import Hint
 from anyformer.certificates.programs.polylines import ReluSum, deviation
-from anyformer.certificates.programs.stream import TINY, UNIT, Reading, Stream, must
+from anyformer.certificates.programs.stream import UNIT, Reading, Stream, must
 from anyformer.certificates.programs.units import Along, Computed, Units, alike, distance, outward, square, widened_sum
 from anyformer.programs.curves import Curve
 from anyformer.programs.forms import Form, Node
@@ -133,7 +133,7 @@ def _held(stream: Stream, units: Units, node: Node, hint: Hint, known: Mapping[i
             helper = _helper(known, channel, node, hint)
             must(len(helper.lines) == 1, "units look along helpers of one root")
             ((r, inner),) = helper.lines.items()
-            _add(lines, r, _along_helper(units, mine, channel, inner))
+            _add(lines, r, _along_helper(stream, units, mine, channel, inner))
             left = left & ~mine
     roots = _roots(stream, node, hint)
     for r, (root, mine) in enumerate(zip(roots, _by_root(stream, units, left, roots), strict=True)):
@@ -154,7 +154,7 @@ def _by_root(stream: Stream, units: Units, left: Booleans, roots: list[Root]) ->
     return (left & (nearest == r) for r in range(len(roots)))
 
 
-def _along_helper(units: Units, mine: Booleans, channel: int, inner: Polyline) -> Polyline:
+def _along_helper(stream: Stream, units: Units, mine: Booleans, channel: int, inner: Polyline) -> Polyline:
     """Units max(±s + bias, 0) of a helper s, with the roundings of ±s + bias and of the sum over all units."""
     rows, biases, weights = units.rows[mine], units.biases[mine], units.weights[mine]
     signs = rows[:, channel]
@@ -162,7 +162,8 @@ def _along_helper(units: Units, mine: Booleans, channel: int, inner: Polyline) -
     line = composed(ReluSum(0.0, 0.0, signs, biases, weights), inner)
     largest = float(np.abs(weights) @ (inner.top + inner.doubt + np.abs(biases))) * (1 + len(weights) * 2 * UNIT)
     count = len(units.weights) + units.parts + 8
-    return Polyline(line.at, line.heights, line.doubt + count * (2 * UNIT * largest + TINY) * UP)
+    rounding = stream.roundings(2 * count) * largest + count * stream.underflow
+    return Polyline(line.at, line.heights, line.doubt + rounding * UP)
 
 
 def _add(lines: Lines, r: int, line: Polyline) -> None:

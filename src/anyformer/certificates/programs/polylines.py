@@ -102,9 +102,9 @@ def deviation(line: Line, curve: Curve, room: tuple[float, float]) -> Deviation:
     values, rounding = line.values(knots)
     low, high = gaps(curve, knots, values)
     low, high = low - rounding, high + rounding
-    smallest = _smallest(curve, knots)
+    least = smallest(curve, knots)
     with np.errstate(all="ignore"):
-        relative = float((np.maximum(-low, high) / smallest).max())
+        relative = float((np.maximum(-low, high) / least).max())
     found = [Deviation(float(low.min()), float(high.max()), relative)]
     # However small the room is, a number in it lies beyond the end.
     if room[0] > 0:
@@ -116,7 +116,7 @@ def deviation(line: Line, curve: Curve, room: tuple[float, float]) -> Deviation:
     )
 
 
-def _smallest(curve: Curve, knots: Array) -> Array:
+def smallest(curve: Curve, knots: Array) -> Array:
     """The least |f| on every piece with its ends, where f may be either side of a leap."""
     piece, ends = curve.at(knots[:-1], knots[1:]).value, curve.at(knots, knots).value
     low = np.minimum(piece.low, np.minimum(ends.low[:-1], ends.low[1:]))

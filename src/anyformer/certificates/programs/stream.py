@@ -11,6 +11,7 @@ import numpy as np
 from anyformer.arrays import Array, Booleans
 from anyformer.certificates.programs.errors import EXACT, UP, Error, Errors
 from anyformer.errors import NotShown
+from anyformer.networks.dtypes import DType
 from anyformer.networks.network import Network
 from anyformer.programs.forms import Form, Node
 from anyformer.programs.numbers import ZERO, Number
@@ -18,10 +19,9 @@ from anyformer.programs.program import Program
 from anyformer.programs.ranges import Ranges, size
 from anyformer.programs.steps import Input
 
-UNIT = 2.0**-53
-# A product that underflows is off by no more than this.
-TINY = 2.0**-1074
-# Numbers that a network computes on the way must stay below this; then no sum or product of two of them overflows.
+# The checker itself computes in float64: one rounding, relatively, and what a product may lose to underflow.
+UNIT, TINY = 2.0**-53, 2.0**-1074
+# The checker's own numbers must stay below this; then no sum or product of two of them overflows.
 LARGEST = 2.0**500
 
 
@@ -55,7 +55,7 @@ class Stream:
             (network.tokens, network.width) == (program.tokens, program.width),
             "the network takes sequences of the program's tokens and width",
         )
-        self.width = network.stream_width
+        self.width, self.dtype = network.stream_width, network.dtype
         # Sums over all channels and tokens have so many roundings.
         self.up = UP + (self.width + self.tokens) * 2.0**-52
         self.magnitude = np.zeros(self.width)
@@ -91,7 +91,7 @@ class Stream:
         """Note that a channel was written, and a bound of what it holds."""
         must(not self.written[channel], "a channel is written once")
         must(not self.positions[:, channel].any(), "a channel of positions is not written")
-        must(magnitude < LARGEST, "what a channel holds is bounded")
+        must(magnitude < most_of(self.dtype), "what a channel holds is bounded")
         self.written[channel] = True
         self.magnitude[channel] = magnitude * UP
 
@@ -141,14 +141,30 @@ class Stream:
         row = float((np.abs(reading.row.value) + reading.row.doubt) @ self.magnitude)
         return self._finite(row + reading.constant.size)
 
+    def roundings(self, count: float) -> float:
+        """So many roundings in the network's type, one after the other, relatively."""
+        return self.dtype.roundings(count)
+
+    @property
+    def underflow(self) -> float:
+        """What an operation of the network may lose to underflow."""
+        return self.dtype.underflow
+
     def rounding(self, row: Array, bias: float, more: int = 4) -> float:
-        """The rounding error of computing row·x + bias in float64, in any order, fused or not.
+        """The rounding error of computing row·x + bias in the network's type, in any order, fused or not.
 
         n products and n additions: each term meets at most n + 1 roundings, and a product may underflow.
         """
-        count = np.count_nonzero(row) + more
+        count = int(np.count_nonzero(row)) + more
         reach = self._finite(float(np.abs(row) @ self.reach) + abs(bias))
-        return self._finite(count * UNIT * reach + count * TINY)
+        return self._finite(self.roundings(count) * reach + count * self.underflow)
+
+    def sum_rounding(self, count: int, size: float) -> float:
+        """The rounding error of adding so many products of hidden units in any order, Σ|product| at most `size`.
+
+        Every product meets its own rounding and one for each addition; it may underflow.
+        """
+        return self.roundings(count + 4) * size * UP + count * self.underflow
 
     def rounding_at_places(self, row: Array, bias: float) -> Array:
         """The same at every token, for a row that reads steady channels alone.
@@ -156,10 +172,12 @@ class Stream:
         A term whose position is 0 is exactly 0, and adding it is exact: the others are rounded as above.
         """
         must(not row[self.written].any(), "a row of positions reads nothing else")
-        count = np.count_nonzero(self.positions[:, row != 0], axis=1) + 4
+        counts = np.count_nonzero(self.positions[:, row != 0], axis=1) + 4
+        several = np.array([self.roundings(count) for count in counts.tolist()])
         reach = np.abs(self.positions) @ np.abs(row) + abs(bias)
         self._finite(float(reach.max(initial=0.0)))
-        return np.asarray((count * UNIT * reach + count * TINY) * self.up)
+        # Where all terms are 0, so is their sum.
+        return np.asarray(np.where(reach > 0, several * reach + counts * self.underflow, 0.0) * self.up)
 
     def _finite(self, bound: float) -> float:
         """A sum of numbers that are not negative, rounded up; refused if it is NaN, which would pass for small, or if
@@ -173,6 +191,11 @@ class Stream:
         self.readings[node] = reading
         error = self.errors.record(node, own)
         must(np.isfinite(error.absolute), f"the error of {node} is finite")
+
+
+def most_of(dtype: DType) -> float:
+    """What a network of this type may compute on the way at most. Roundings add less than a factor 4 to its numbers."""
+    return min(dtype.largest / 4, LARGEST)
 
 
 def _positions(network: Network) -> Array:

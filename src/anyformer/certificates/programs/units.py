@@ -15,13 +15,13 @@ from anyformer.arrays import Array, Booleans, Integers
 from anyformer.certificates.programs.circle import off_circle
 from anyformer.certificates.programs.errors import UP, Error
 from anyformer.certificates.programs.hints import Hint
-from anyformer.certificates.programs.polylines import ReluSum, deviation
+from anyformer.certificates.programs.polylines import ReluSum, deviation, smallest
 from anyformer.certificates.programs.stream import UNIT, Reading, Stream, must
 from anyformer.programs.curves import Curve
 from anyformer.programs.forms import Form, Node
 from anyformer.programs.jets import Jet
 from anyformer.programs.numbers import Number
-from anyformer.programs.ranges import Range, least_size, meet, size
+from anyformer.programs.ranges import Range, meet, size
 from anyformer.programs.steps import Absolute, Gate, Maximum, Norm, Product, Relu
 
 
@@ -75,12 +75,9 @@ def _curve(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
     along = Along(stream, units, root)
     line = along.line(hint.slopes[0], hint.constant + units.shift)
     found = deviation(line, stream.ranges.curve(node), along.room)
-    extra = along.extra + _shift_rounding(hint, units)
-    # Where the argument is beyond its range, the curve may be smaller than on it.
-    least = least_size(stream.ranges.node(node)) * (1 - 4 * UNIT)
-    least -= stream.ranges.curve(node).steepness * max(along.room) * (1 + 4 * UNIT)
-    relative = found.relative + extra / least if least > 0 else math.inf
-    return _computed(stream, hint, [root], Error((found.absolute + extra) * UP, relative * UP), along)
+    shift = _shift_rounding(hint, units)
+    relative = found.relative + along.relative_rounding(line, stream.ranges.curve(node), shift)
+    return _computed(stream, hint, [root], Error((found.absolute + along.extra + shift) * UP, relative * UP), along)
 
 
 def _kink(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
@@ -141,7 +138,7 @@ def _product(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
     for known, slope in zip(readings, hint.slopes, strict=True):
         reading = reading + known.scaled(slope)
     # Both groups and the shift are one sum in the network.
-    extra += (len(units.weights) + units.parts + 4) * 2 * UNIT * magnitude
+    extra += stream.sum_rounding(len(units.weights) + units.parts, magnitude)
     own = float(np.maximum(-least, most)) + extra + _shift_rounding(hint, units)
     return Computed(reading, Error(own * UP), magnitude + extra)
 
@@ -192,7 +189,7 @@ def _gate(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
     sizes, far = activations @ np.abs(units.weights), size((low, high))
     terms = float((np.abs(o) + far).max(axis=0, initial=0.0) @ np.abs(units.weights))
     terms += (abs(hint.slopes[0]) + float(np.abs(factors.values).max())) * far + abs(hint.constant) + abs(units.shift)
-    slip = (len(s) + units.parts + 16) * 4 * UNIT * terms
+    slip = stream.roundings(2 * (len(s) + units.parts + 16)) * terms + (len(s) + 1) * stream.underflow
     own = off + extra + slip + _shift_rounding(hint, units)
     reading = stream.channel(hint.channel) + value.scaled(hint.slopes[0])
     reading = reading + Reading(Number(np.zeros(stream.width)), Number(hint.constant))
@@ -216,7 +213,7 @@ def _norm(stream: Stream, units: Units, node: Node, hint: Hint) -> Computed:
         vectors.append((float(x), float(y)))
     off = off_circle(np.array(vectors).reshape(-1, 2), units.weights, np.array(hint.slopes))
     longest = size(stream.ranges.node(node)) + math.hypot(*(stream.errors.form(form).absolute for form in node.args))
-    rounding = (len(units.weights) + units.parts + 8) * 2 * UNIT * (sizes + extra)
+    rounding = stream.sum_rounding(len(units.weights) + units.parts + 4, sizes + extra)
     reading = stream.channel(hint.channel) + a.scaled(hint.slopes[0]) + b.scaled(hint.slopes[1])
     return Computed(reading, Error((off * longest + extra + rounding) * UP), sizes + extra + rounding)
 
@@ -231,7 +228,7 @@ class Along:
         self.range = stream.ranges.form(form) if known is None else known
         self.room = self.room_of(stream, form, self.range)
         self.signs, self.offsets = np.ones(len(units.rows)), np.zeros(len(units.rows))
-        self.extra = 0.0
+        self.extra = self.doubt = 0.0
         for row, mine in alike(units.rows):
             reading, biases = stream.read(row), units.biases[mine]
             sign = 1.0 if _is_along(row, wanted) else -1.0
@@ -242,14 +239,42 @@ class Along:
             self.signs[mine], self.offsets[mine] = sign, biases + middle
             gap = stream.apart(Reading(reading.row), Reading(wanted.row * Number(sign)))
             doubts = offset.most_doubt + spread + 4 * UNIT * (np.abs(biases) + abs(middle))
-            rounding = stream.rounding(row, 0.0) + (np.count_nonzero(row) + 4) * UNIT * np.abs(biases)
+            rounding = stream.rounding(row, 0.0) + stream.roundings(int(np.count_nonzero(row)) + 4) * np.abs(biases)
             self.extra += float(np.abs(units.weights[mine]) @ (gap + doubts + rounding)) * UP
+            self.doubt = max(self.doubt, float((gap + doubts + rounding).max()) * UP)
         activations = self.line(0.0, 0.0).activations(*outward(self.range, self.room))
         self.largest = float(np.abs(units.weights) @ activations) * UP + self.extra + abs(units.shift)
         # The sum over the units and b_2, in any order and over `parts` layers; `summed` units are in it.
         count = len(units.weights) if summed is None else summed
-        of_sum = (count + units.parts + 4) * 2 * UNIT * self.largest
+        self.sum_rounding = partial(stream.sum_rounding, count + units.parts)
+        of_sum = self.sum_rounding(self.largest)
         self.extra, self.largest = self.extra + of_sum, self.largest + of_sum
+
+    def relative_rounding(self, line: ReluSum, curve: Curve, shift: float) -> float:
+        """The rounding error of the units beside the size of the curve, piece by piece between the kinks.
+
+        Where the curve is small, few units may be awake: the others are exactly 0, and add nothing to the error. A unit
+        is off by at most `doubt`, so that it can be awake up to so far before its kink. The sum of all activations is
+        convex, so largest at an end of a piece. Where the argument is beyond its range, the curve may be smaller than
+        on it, by its steepness times the room.
+        """
+        knots = line.knots(curve.low, curve.high)
+        first, last = outward((curve.low, curve.high), self.room)
+        ends = np.concatenate([[first], knots[1:-1], [last]])
+        low, high = ends[:-1] - self.doubt, ends[1:] + self.doubt
+        sizes = np.abs(self.units.weights)
+        together = ReluSum(0.0, 0.0, self.signs, self.offsets, sizes)
+        (at_low, off), (at_high, _) = together.values(low), together.values(high)
+        awake = _weight_before(together, 1.0, high) + _weight_before(together, -1.0, -low)
+        # Sums have one rounding for every unit.
+        up = UP + 4 * len(sizes) * UNIT
+        held = (np.maximum(at_low, at_high) + 2 * off + awake * self.doubt + abs(self.units.shift)) * up
+        lost = awake * self.doubt * up + np.array([self.sum_rounding(one) for one in held.tolist()]) + shift
+        least = smallest(curve, knots) * (1 - 4 * UNIT)
+        beyond = curve.steepness * max(self.room) * (1 + 4 * UNIT) if max(self.room) > 0 else 0.0
+        least[0], least[-1] = least[0] - beyond, least[-1] - beyond
+        with np.errstate(all="ignore"):
+            return float(np.where(least > 0, lost / least, np.inf).max())
 
     @staticmethod
     def room_of(stream: Stream, form: Form, r: Range) -> tuple[float, float]:
@@ -266,6 +291,14 @@ class Along:
     def line(self, slope: float, constant: float) -> ReluSum:
         """The units as a function of u, with a straight part added."""
         return ReluSum(slope, constant, self.signs, self.offsets, self.units.weights)
+
+
+def _weight_before(line: ReluSum, sign: float, at: Array) -> Array:
+    """Σ weight of the units of one sign that begin before these points, in their direction."""
+    mine = line.signs == sign
+    order = np.argsort(-line.offsets[mine])
+    begins, weights = -line.offsets[mine][order], line.weights[mine][order]
+    return np.concatenate([[0.0], np.cumsum(weights)])[np.searchsorted(begins, at, side="right")]
 
 
 def outward(r: Range, room: tuple[float, float]) -> Range:

@@ -30,6 +30,10 @@ def verify(
     one_by_one: Annotated[
         bool, typer.Option("--one-by-one", help="The function takes one sequence, not a batch.")
     ] = False,
+    dtype: Annotated[
+        str | None,
+        typer.Option(metavar="TYPE", help="Round the weights to this type and prove the program in it: float32, …"),
+    ] = None,
     workers: Workers = None,
     dask: Dask = None,
     max_cells: MaxCells = ORDINARY.cells,
@@ -45,7 +49,7 @@ def verify(
     model = load(folder)
     named = _named_target(model.certificate, target, one_by_one)
     with workforce(workers, dask), at_work("proving") as progress:
-        result = model.verify(named, progress, effort_of(max_cells, max_memory, max_hours))
+        result = model.verify(named, progress, effort_of(max_cells, max_memory, max_hours), dtype)
     emit(json, verification_data(result, model.certificate), verification_view(result, model.certificate))
     if result.verdict is not Verdict.PROVED:
         raise typer.Exit(CHECK_FAILED)

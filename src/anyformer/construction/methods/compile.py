@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from anyformer.construction.compiling.budget import Budget
 from anyformer.construction.compiling.narrowing import Limits, narrowed
+from anyformer.construction.compiling.rounding import check_lost, in_type, proved_error
 from anyformer.construction.compiling.schedule import needed
 from anyformer.construction.compiling.visibility import check_visibility
 from anyformer.construction.compiling.writer import Writer
@@ -13,6 +14,7 @@ from anyformer.construction.plans.plan import Construction, Method, PlannedStage
 from anyformer.construction.refusal import Refusal, Resource, Shortage
 from anyformer.construction.request import Request
 from anyformer.errors import NotTraceable, PlanError, words_of
+from anyformer.networks.dtypes import FLOAT64
 from anyformer.networks.probability_maps import Softmax
 from anyformer.programs.program import Program
 from anyformer.programs.ranges import Ranges
@@ -22,6 +24,8 @@ from anyformer.targets.domains import CompactSupport
 SPARE = 2.0**-7
 # How much less a finer plan asks for.
 FINER = 0.9
+# How often a plan is made again because roundings take more than was left for them.
+ROUNDS = 6
 
 
 @dataclass(frozen=True)
@@ -36,9 +40,22 @@ class Compile(Method):
         """The program, lowered with the fewest hidden units; or a refusal that says which step cannot be."""
         _check(request)
         try:
-            return self._planned(request, request.program, _largest_error(request) * (1 - SPARE))
+            planned = self._planned(request, request.program, _largest_error(request) * (1 - SPARE))
+            return planned if request.dtype == FLOAT64 else self._with_rounding(planned)
         except NotTraceable as error:
             raise PlanError(f"compile cannot build {request.target.name}: {words_of(error)}.") from error
+
+    def _with_rounding(self, plan: CompiledPlan) -> CompiledPlan:
+        """A plan whose steps leave room for the roundings of a narrow type, which hardly depend on their shares."""
+        request, allowed = plan.request, plan.goal
+        for _ in range(ROUNDS):
+            error = proved_error(plan.written, plan.program, self.name)
+            if error <= allowed:
+                break
+            lost = error - plan.goal
+            check_lost(lost, allowed, request.dtype, self.name)
+            plan = self._planned(request, plan.program, (allowed - lost) * (1 - SPARE))
+        return plan
 
     def _planned(self, request: Request, program: Program, goal: float) -> CompiledPlan:
         ranges = Ranges(program)
@@ -46,6 +63,7 @@ class Compile(Method):
         written = Writer(program, ranges, budget, request.sparsity).write()
         written = narrowed(written, program, Limits(request.heads, request.hidden_size))
         check_visibility(written, program)
+        written = in_type(written, request.dtype, self.name)
         if (layers := written.network.layer_count) > request.max_layers:
             raise Refusal(self.name, Shortage(Resource.LAYERS, layers, request.max_layers)).error()
         stages = tuple(PlannedStage(stage.name, stage.role, stage.kind, len(stage)) for stage in written.network.stages)

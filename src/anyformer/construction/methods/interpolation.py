@@ -16,6 +16,7 @@ from anyformer.certificates.interpolation.error_bound import interpolation_evide
 from anyformer.certificates.interpolation.knowledge import Knowledge
 from anyformer.construction.compiling.budget import Budget
 from anyformer.construction.compiling.narrowing import Limits, narrowed
+from anyformer.construction.compiling.rounding import check_lost, in_type, proved_error
 from anyformer.construction.compiling.schedule import needed
 from anyformer.construction.compiling.writer import Writer
 from anyformer.construction.plans.interpolation_plan import InterpolationPlan
@@ -23,6 +24,7 @@ from anyformer.construction.plans.plan import Construction, Method, PlannedStage
 from anyformer.construction.refusal import Fit, Refusal, Resource, Shortage, rounded_up
 from anyformer.construction.request import Request
 from anyformer.errors import AnyformerError, PlanError
+from anyformer.networks.dtypes import FLOAT64
 from anyformer.networks.probability_maps import Softmax
 from anyformer.programs.kuhn import MOST_AXES, MOST_NODES, Interpolant, interpolant, node_count, program_of
 from anyformer.programs.ranges import Ranges
@@ -73,6 +75,9 @@ class Interpolation(Method):
         ranges = Ranges(program)
         budget = Budget(program, ranges, needed(program, ranges.roots), trials.goal)
         written = narrowed(Writer(program, ranges, budget).write(), program, Limits(request.heads, request.hidden_size))
+        written = in_type(written, request.dtype, self.name)
+        if request.dtype != FLOAT64:
+            check_lost(proved_error(written, program, self.name), trials.goal, request.dtype, self.name)
         if (layers := written.network.layer_count) > request.max_layers:
             raise Refusal(self.name, Shortage(Resource.LAYERS, layers, request.max_layers)).error()
         stages = tuple(PlannedStage(stage.name, stage.role, stage.kind, len(stage)) for stage in written.network.stages)
