@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from anyformer.errors import AnyformerError, ExportError, ModelFileError
+from anyformer.labels import labels_of
 from tests.fuzzing import damaged_bytes, damaged_json
 
 pytest.importorskip("transformer_lens")
@@ -19,6 +20,7 @@ torch = pytest.importorskip("torch")
 from anyformer.exports.transformer_lens import load_transformer_lens, to_transformer_lens, write  # noqa: E402
 
 FILES = {"config.json", "model.safetensors", "certificate.json"}
+ALL_FILES = FILES | {"labels.json"}
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +41,14 @@ def copy(folder, tmp_path):
 
 
 def test_what_is_written_comes_back_to_the_bit(model, folder):
-    assert {path.name for path in folder.iterdir()} == FILES
+    assert {path.name for path in folder.iterdir()} == ALL_FILES
     x = np.random.default_rng(4).uniform(0, 1, (5, model.network.tokens, model.network.width))
     back, made = load_transformer_lens(folder), to_transformer_lens(model)
     assert torch.equal(back(x), made(x))
     assert (back.sizes, back.hooks, back.dtype) == (made.sizes, made.hooks, made.dtype)
     assert back.certificate.to_json() == model.certificate.to_json()
+    assert back.labels.to_json() == made.labels.to_json() == labels_of(model).to_json()
+    assert back.described().keys() == made.described().keys()
     for name, tensor in made.bridge.state_dict().items():
         assert torch.equal(back.bridge.state_dict()[name], tensor)
 
@@ -133,6 +137,17 @@ def test_a_certificate_of_another_size_is_refused(copy, compiled_models):
         load_transformer_lens(copy)
 
 
+def test_labels_of_another_model_are_refused(copy, compiled_models):
+    labels_of(compiled_models[0]).save(copy / "labels.json")
+    with pytest.raises(ModelFileError, match=r"labels\.json must be the labels of this model"):
+        load_transformer_lens(copy)
+
+
+def test_without_labels_a_folder_is_whole(copy):
+    (copy / "labels.json").unlink()
+    assert load_transformer_lens(copy).labels is None
+
+
 def test_a_tensor_that_is_not_finite_is_refused(copy):
     content = bytearray((copy / "model.safetensors").read_bytes())
     content[-8:] = struct.pack("<d", float("nan"))
@@ -141,14 +156,16 @@ def test_a_tensor_that_is_not_finite_is_refused(copy):
         load_transformer_lens(copy)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(80))
 def test_damaged_folders_do_nothing_but_raise(folder, tmp_path, seed):
     draw = random.Random(seed)
     copy = shutil.copytree(folder, tmp_path / "bridge")
-    path = copy / sorted(FILES)[seed % 3]
+    path = copy / sorted(ALL_FILES)[seed % 4]
     if path.suffix == ".json" and draw.randrange(3):
         path.write_text(damaged_json(path.read_text(), draw), encoding="utf-8", errors="surrogatepass")
     else:
         path.write_bytes(damaged_bytes(path.read_bytes(), draw))
     with suppress(AnyformerError):
-        load_transformer_lens(copy)
+        lens = load_transformer_lens(copy)
+        if lens.labels is not None:
+            lens.described()

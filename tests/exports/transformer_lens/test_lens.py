@@ -8,6 +8,7 @@ import pytest
 import anyformer as af
 from anyformer.certificates.claims.certificate import Certificate
 from anyformer.errors import ExportError
+from anyformer.labels import labels_of
 from anyformer.networks import AttentionStage, BlockShape, FeedForwardStage, Network, evaluate
 from anyformer.networks.dtypes import BFLOAT16, FLOAT32
 from anyformer.networks.evaluate import apply_stage
@@ -184,11 +185,6 @@ def test_hooks_by_name(shown):
     assert lens.hook((0, 0, "channel", 2)) == Hook("blocks.0.hook_resid_mid", 2)
     assert lens.hook((-1, 0, "channel", 2)) == Hook("blocks.0.hook_resid_pre", 2)
     assert lens.hook((0, 0, "stage", 0)) == Hook("blocks.1.hook_resid_mid", None)
-    texts = {(0, 1, "head", 1): "a mean", (0, 0, "stage", 0): "mixes", (1, 1, "channel", 5): "x squared"}
-    assert lens.described(texts) == {
-        "blocks.1.attn.hook_pattern": {1: "a mean"},
-        "blocks.2.hook_resid_post": {5: "x squared"},
-    }
 
 
 @pytest.mark.parametrize(
@@ -263,3 +259,52 @@ def test_depth_is_refused_unless_asked_for(shown):
     assert len(to_transformer_lens(shown(deep(6)), max_blocks=6).bridge.blocks) == 6
     with pytest.raises(ExportError, match="at most 128 blocks"):
         to_transformer_lens(shown(deep(129)))
+
+
+def test_every_head_and_unit_is_described_and_every_channel_where_it_is_written(compiled_models, averaged_models):
+    for model in (*compiled_models, averaged_models[0]):
+        lens, labels = to_transformer_lens(model), labels_of(model)
+        described = lens.described()
+        for k, stage in enumerate(model.network.stages):
+            kind, count = ("head", "heads") if isinstance(stage, AttentionStage) else ("unit", "hidden_size")
+            for layer in range(len(stage)):
+                for index in range(stage.sizes[count]):
+                    hook = lens.hook((k, layer, kind, index))
+                    assert described[hook.name][hook.index].text == labels[k, layer, kind, index].text
+        channels = {index for name, some in described.items() if "resid" in name for index in some}
+        if model.certificate.grid is None:
+            assert channels == set(range(model.network.stream_width))
+
+
+def test_labels_say_what_hooks_show(compiled_models):
+    """The true value of every label, beside what its hook has seen: within the proved error of the node."""
+    for model in compiled_models:
+        lens, labels = to_transformer_lens(model), labels_of(model)
+        x = np.random.default_rng(8).uniform(0, 1, (20, model.network.tokens, model.network.width))
+        _, cache = lens.run_with_cache(x)
+        values = labels.values(x)
+        for label in labels.of_kind("head"):
+            seen = lens.value(cache, label.first).numpy()
+            # What a head computes is rounded otherwise by NumPy than by PyTorch, a weight by less than this.
+            assert np.abs(seen - values.attention(label.first).network).max() < 1e-12
+        for label in labels.of_kind("unit"):
+            seen = lens.value(cache, label.first).numpy()
+            assert np.abs(seen - values.of(label.first).network).max() < 1e-12 * (1 + np.abs(seen).max())
+
+
+def test_without_its_target_a_model_has_no_labels(tmp_path):
+    def half(x):
+        return np.tanh(x) / 2
+
+    model = af.construct(half, 0.1, tokens=3, p=np.inf, method="compile")
+    loaded = af.load(model.save(tmp_path / "model"))
+    lens = to_transformer_lens(loaded)
+    assert lens.labels is None
+    with pytest.raises(ExportError, match=r"must have labels to be described.*Give the target"):
+        lens.described()
+    assert to_transformer_lens(loaded, model.target).described().keys() == to_transformer_lens(model).described().keys()
+
+
+def test_labels_of_other_weights_are_not_given(compiled_models):
+    model = compiled_models[0]
+    assert to_transformer_lens(replace(model, network=cast(model.network, FLOAT32))).labels is None

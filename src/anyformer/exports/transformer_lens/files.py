@@ -1,4 +1,7 @@
-"""A model in TransformerLens as a folder: config.json, model.safetensors, certificate.json. Plain data, never code."""
+"""A model in TransformerLens as a folder: config.json, model.safetensors, certificate.json, labels.json.
+
+Plain data, never code.
+"""
 
 import json
 import math
@@ -14,25 +17,32 @@ from anyformer import strict_json
 from anyformer.arrays import Array
 from anyformer.atomic import atomic_folder
 from anyformer.certificates.claims.certificate import Certificate, certificate_from_json
-from anyformer.errors import ModelFileError, words_of
+from anyformer.errors import LabelError, ModelFileError, words_of
 from anyformer.exports.layout import CERTIFICATE, CONFIG, TENSORS
 from anyformer.exports.proved import Proved
 from anyformer.exports.transformer_lens.config import BridgeConfig, config_from_json, has_our_format
+from anyformer.exports.transformer_lens.labelling import labels_for
 from anyformer.exports.transformer_lens.lens import MOST_BLOCKS, Lens, booted, check_sizes
 from anyformer.exports.transformer_lens.places import Hooks
 from anyformer.exports.transformer_lens.weights import Sizes, check_fits, weights_of
+from anyformer.labels import FILE as LABELS
+from anyformer.labels import Labels, read_labels
 from anyformer.networks.dtypes import DType
+from anyformer.targets.target import Target
 
 FILES = (TENSORS, CERTIFICATE, CONFIG)
+# Only where there are labels.
+ALL_FILES = (*FILES, LABELS)
 
 
-def write(model: Proved, out: Path, overwrite: bool = False) -> Path:
-    """Write the bridge's weights, its sizes and the certificate to a folder, all or nothing.
+def write(model: Proved, out: Path, *, overwrite: bool = False, target: Target | None = None) -> Path:
+    """Write the bridge's weights, its sizes, the certificate and the labels to a folder, all or nothing.
 
     Args:
         model: anything with a network that TransformerLens can hold, and its certificate.
         out: where; it must not exist, be empty, or (with overwrite) be such a folder. Missing parents are made.
         overwrite: replace what is there.
+        target: the function, for the labels, if the model neither holds it nor names a ready-made one.
 
     Returns:
         The folder, which `load_transformer_lens` reads.
@@ -41,10 +51,12 @@ def write(model: Proved, out: Path, overwrite: bool = False) -> Path:
     out = Path(out)
     try:
         _check_place(out, overwrite)
-        contents = _contents(model)
+        contents, labels = _contents(model), labels_for(model, target)
         with atomic_folder(out) as folder:
-            for name in FILES:
-                (folder / name).write_bytes(contents[name])
+            for name, content in contents.items():
+                (folder / name).write_bytes(content)
+            if labels is not None:
+                labels.save(folder / LABELS)
     except (OSError, SafetensorError, ValueError) as error:
         raise ModelFileError(f"could not write {out}: {words_of(error)}. Fix the cause and export again.") from error
     return out
@@ -74,11 +86,12 @@ def load_transformer_lens(folder: str | Path, max_blocks: int = MOST_BLOCKS) -> 
         check_sizes(config.sizes, max_blocks)
         certificate = _certificate(folder / CERTIFICATE, config.sizes)
         weights = _weights(folder / TENSORS, config.sizes, config.dtype)
+        labels = _labels(folder / LABELS, config.sizes, certificate)
     except OSError as error:
         raise ModelFileError(f"could not read {folder}: {words_of(error)}. Fix the cause and load again.") from error
     sizes = config.sizes
     hooks = Hooks(config.blocks, sizes.n_heads, sizes.d_mlp, sizes.d_model)
-    return Lens(booted(sizes, config.dtype, weights), sizes, config.dtype, hooks, certificate)
+    return Lens(booted(sizes, config.dtype, weights), sizes, config.dtype, hooks, certificate, labels)
 
 
 def _contents(model: Proved) -> dict[str, bytes]:
@@ -100,7 +113,7 @@ def _check_place(out: Path, overwrite: bool) -> None:
         raise ModelFileError(f"{out} must be a folder or not exist; it is something else. Choose another place.")
     if not out.exists() or not any(out.iterdir()):
         return
-    foreign = sorted(entry.name for entry in os.scandir(out) if entry.name not in FILES or entry.is_dir())
+    foreign = sorted(entry.name for entry in os.scandir(out) if entry.name not in ALL_FILES or entry.is_dir())
     if foreign or not _is_ours(out / CONFIG):
         found = f"it also holds {foreign[0]!r}" if foreign else f"its {CONFIG} is missing or not ours"
         raise ModelFileError(
@@ -140,6 +153,20 @@ def _certificate(path: Path, sizes: Sizes) -> Certificate:
             f"{claimed.tokens} of width {claimed.width}. Export the model again."
         )
     return certificate
+
+
+def _labels(path: Path, sizes: Sizes, certificate: Certificate) -> Labels | None:
+    """The labels that the file says, if there is one; they are not read off the weights again."""
+    if not path.is_file():
+        return None
+    try:
+        labels = read_labels(path)
+    except LabelError as error:
+        raise ModelFileError(f"{words_of(error)}. Export the model again.") from error
+    wanted = (sizes.n_ctx, sizes.d_vocab, sizes.d_model, certificate.weights_digest)
+    if (labels.tokens, labels.width, labels.stream_width, labels.weights_digest) != wanted:
+        raise ModelFileError(f"{path} must be the labels of this model; it is of another. Export the model again.")
+    return labels
 
 
 def _weights(path: Path, sizes: Sizes, dtype: DType) -> dict[str, Array]:

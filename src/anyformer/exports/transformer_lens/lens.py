@@ -1,6 +1,7 @@
 """A network as a bridge of TransformerLens, run on sequences of numbers."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,12 +10,15 @@ from numpy.typing import ArrayLike
 
 from anyformer.arrays import as_sequences
 from anyformer.certificates.claims.certificate import Certificate
-from anyformer.errors import ExportError
+from anyformer.errors import ExportError, LabelError
 from anyformer.exports.proved import Proved
-from anyformer.exports.transformer_lens.places import HEAD, Hook, Hooks, Place, blocks_of
+from anyformer.exports.transformer_lens.labelling import labels_for
+from anyformer.exports.transformer_lens.places import HEAD, Hook, Hooks, Where, blocks_of
 from anyformer.exports.transformer_lens.weights import Sizes, check_fits, sizes_of, weights_of
 from anyformer.extras import require
+from anyformer.labels import Label, Labels, Place
 from anyformer.networks.dtypes import DType
+from anyformer.targets.target import Target
 
 EXTRA, WHAT = "interpretability", "TransformerLens"
 # Every block is some fifty modules with hooks of their own, and a cache keeps about forty tensors of each.
@@ -37,6 +41,8 @@ class Lens:
     hooks: Hooks = field(repr=False)
     certificate: Certificate = field(repr=False)
     """What is proved of the network. It holds for the bridge too: it adds the same numbers in another order."""
+    labels: Labels | None = field(default=None, repr=False)
+    """What every place computes; None if the certificate is not borne out, or its target is not known."""
 
     def __call__(self, x: Any) -> Any:
         """The outputs for sequences (batch, tokens, width), as a tensor."""
@@ -63,7 +69,7 @@ class Lens:
             )
         return x.to(self.bridge.W_E.dtype) @ self.bridge.W_E
 
-    def hook(self, place: Place) -> Hook:
+    def hook(self, place: Where) -> Hook:
         """Where a place (stage, layer, kind, index) of the network is to be seen in the bridge."""
         return self.hooks.of(place)
 
@@ -71,7 +77,7 @@ class Lens:
         """Every place that a hook shows."""
         return self.hooks.places()
 
-    def value(self, cache: Mapping[str, Any], place: Place) -> Any:
+    def value(self, cache: Mapping[str, Any], place: Where) -> Any:
         """What a cache holds of a place: (batch, queries, keys) for a head, (batch, tokens) for a unit or a channel."""
         hook = self.hook(place)
         seen = cache[hook.name]
@@ -79,21 +85,31 @@ class Lens:
             return seen
         return seen[:, hook.index] if place[2] == HEAD else seen[..., hook.index]
 
-    def described(self, texts: Mapping[Place, str]) -> dict[str, dict[int, str]]:
-        """From hook names to what every head, unit or channel there computes, by its number."""
-        found: dict[str, dict[int, str]] = {}
-        for place, text in texts.items():
-            hook = self.hook(place)
-            if hook.index is not None:
-                found.setdefault(hook.name, {})[hook.index] = text
+    def described(self) -> dict[str, dict[int, Label]]:
+        """From hook names to the labels of what is there, by the number of the head, the unit or the channel.
+
+        A channel is described where it is written; later hooks of the stream hold it unchanged.
+        """
+        if self.labels is None:
+            raise ExportError(
+                "the model must have labels to be described; its certificate is of other weights, or its target is not "
+                "known. Give the target: to_transformer_lens(model, target=…)."
+            )
+        found: dict[str, dict[int, Label]] = {}
+        for place in self.places():
+            with suppress(LabelError):  # a channel that is not written there
+                label, hook = self.labels[place], self.hook(place)
+                assert hook.index is not None
+                found.setdefault(hook.name, {})[hook.index] = label
         return found
 
 
-def to_transformer_lens(model: Proved, max_blocks: int = MOST_BLOCKS) -> Lens:
+def to_transformer_lens(model: Proved, target: Target | None = None, max_blocks: int = MOST_BLOCKS) -> Lens:
     """Put a model into `TransformerBridge.boot_native`, in its own type: every token sees every token, ReLU, no norm.
 
     Args:
         model: a `Model`, or anything with a network of softmax and ReLU and its certificate.
+        target: the function, for the labels, if the model neither holds it nor names a ready-made one.
         max_blocks: refuse a network with more blocks. Booting takes some ten milliseconds a block, and changing the
             type of a booted bridge (`bridge.to(torch.float32)`) grows with the square: ten seconds for 41 blocks.
 
@@ -105,7 +121,8 @@ def to_transformer_lens(model: Proved, max_blocks: int = MOST_BLOCKS) -> Lens:
     sizes = sizes_of(network)
     check_sizes(sizes, max_blocks)
     hooks = Hooks(blocks_of(network), sizes.n_heads, sizes.d_mlp, sizes.d_model)
-    return Lens(booted(sizes, network.dtype, weights_of(network)), sizes, network.dtype, hooks, model.certificate)
+    bridge = booted(sizes, network.dtype, weights_of(network))
+    return Lens(bridge, sizes, network.dtype, hooks, model.certificate, labels_for(model, target))
 
 
 def check_sizes(sizes: Sizes, max_blocks: int) -> None:

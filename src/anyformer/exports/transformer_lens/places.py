@@ -9,23 +9,15 @@ from functools import cached_property
 from typing import NamedTuple
 
 from anyformer.errors import ExportError
+from anyformer.labels import EMBEDDING, KINDS, Place
 from anyformer.networks.layers import AttentionStage
 from anyformer.networks.network import Network
 
-# The "stage" of what the embedding and the positions write.
-EMBEDDING = -1
 HEAD, UNIT, CHANNEL, STAGE = "head", "unit", "channel", "stage"
-KINDS = (STAGE, HEAD, CHANNEL, UNIT)
 
 
-Place = tuple[int, int, str, int]
-"""(stage, layer, kind, index): where something is computed.
-
-stage: the number of the stage; −1 for what the embedding and the positions write.
-layer: the number of the layer within its stage.
-kind: "stage", "head", "channel" (as it stands after that layer) or "unit".
-index: the number of the head, channel or hidden unit; 0 for a stage.
-"""
+Where = tuple[int, int, str, int]
+"""A `Place`, or a plain tuple of the same four values: stage, layer, kind, index."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +72,7 @@ class Hooks:
     hidden_size: int
     stream_width: int
 
-    def of(self, place: Place) -> Hook:
+    def of(self, place: Where) -> Hook:
         """The hook that shows a place: of a head its pattern, of a unit its activation, of a channel the stream after
         the layer, of a stage the stream after its last layer."""
         stage, layer, kind, index = place
@@ -105,15 +97,15 @@ class Hooks:
 
     def places(self) -> Iterator[Place]:
         """Every place, in the order of the blocks."""
-        yield from ((EMBEDDING, 0, CHANNEL, c) for c in range(self.stream_width))
+        yield from (Place(EMBEDDING, 0, CHANNEL, c) for c in range(self.stream_width))
         for block in self.blocks:
             for at, kind, count in (
                 (block.attention, HEAD, self.heads),
                 (block.feed_forward, UNIT, self.hidden_size),
             ):
                 if at is not None:
-                    yield from ((*at, kind, index) for index in range(count))
-                    yield from ((*at, CHANNEL, c) for c in range(self.stream_width))
+                    yield from (Place(*at, kind, index) for index in range(count))
+                    yield from (Place(*at, CHANNEL, c) for c in range(self.stream_width))
 
     @cached_property
     def _block(self) -> dict[LayerPlace, int]:
@@ -125,7 +117,7 @@ class Hooks:
             if at is not None
         }
 
-    def _check_kind(self, place: Place, kinds: tuple[str, ...]) -> None:
+    def _check_kind(self, place: Where, kinds: tuple[str, ...]) -> None:
         if place[2] not in kinds:
             raise ExportError(
                 f"the layer of {tuple(place)} must have a {place[2]}; it has {', '.join(kinds)}. Name one of these."
