@@ -15,6 +15,7 @@ from anyformer.networks.digest import digest
 from anyformer.networks.dtypes import BFLOAT16
 from anyformer.networks.network import cast
 from anyformer.programs.tracing import trace
+from tests.certificates.programs.functions import TARGETS as EVERY_STEP
 
 torch = pytest.importorskip("torch")
 
@@ -66,6 +67,17 @@ def outputs(module, x: np.ndarray) -> list[np.ndarray]:
     return [one.detach().double().numpy() for one in found]
 
 
+def proof(model):
+    """What a bound is derived from."""
+    return trace(model.target), model.network, model.certificate.hints
+
+
+def behind(model, norm):
+    """The module with another pair than the one that is chosen; it has no certificate."""
+    network, sizes = model.network, encoder_sizes(model.network)
+    return module_of(network.tokens, network.width, sizes, network.dtype, Encoder(network, sizes, norm).arrays(), None)
+
+
 def distance(module, model, x) -> float:
     return max(float(np.abs(y - model.target(x)).max()) for y in outputs(module, x))
 
@@ -87,6 +99,19 @@ def test_the_error_is_never_above_the_certificate_on_many_inputs(models, modules
         assert distance(modules[k], models[k], samples(models[k], 100, seed)) <= modules[k].certificate.certified_error
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EVERY_STEP)
+@pytest.mark.parametrize("shrunk", [0, 6, 12])
+def test_every_kind_of_step(name, shrunk):
+    """With the C that is chosen, and with smaller ones."""
+    model = af.construct(EVERY_STEP[name](), 1e-3, p=np.inf, method="compile", hidden_size=16)
+    found = bound_behind_norms(*proof(model), encoder_sizes(model.network).d_model)
+    norm = replace(found.norm, large=found.norm.large * 2.0**-shrunk)
+    bound = bound_behind(*proof(model), norm)
+    assert distance(behind(model, norm), model, samples(model, 300)) <= bound
+    assert found.plain < found.normed <= (1 + 1e-9) * bound
+
+
 @pytest.mark.parametrize(("name", "tokens", "width"), [("mean-scale", 5, 1), ("softmax", 6, 1), ("attention", 4, 3)])
 def test_float32(name, tokens, width):
     model = af.construct(name, 2e-2, tokens=tokens, width=width, p=np.inf, method="compile", dtype="float32")
@@ -101,16 +126,10 @@ def test_float32(name, tokens, width):
 @pytest.mark.parametrize("power", [12, 16, 22])
 def test_the_bound_holds_where_the_norm_is_the_error(models, k, power):
     """With a C that is far too small, the norm's factor is what is off; the bound follows it."""
-    model, sizes = models[k], encoder_sizes(models[k].network)
-    program, hints = trace(model.target), model.certificate.hints
-    found = bound_behind_norms(program, model.network, hints, sizes.d_model)
+    model, x = models[k], samples(models[k], 100)
+    found = bound_behind_norms(*proof(model), encoder_sizes(model.network).d_model)
     norm = replace(found.norm, large=2.0**power)
-    bound = bound_behind(program, model.network, hints, norm)
-    module = module_of(
-        *(model.network.tokens, model.network.width, sizes, model.network.dtype),
-        *(Encoder(model.network, sizes, norm).arrays(), None),
-    )
-    x = samples(model, 100)
+    bound, module = bound_behind(*proof(model), norm), behind(model, norm)
     assert distance(module, model, x) <= bound
     moved = max(float(np.abs(y - model(x)).max()) for y in outputs(module, x))
     # The norm is seen, and the bound is not much larger than what it does.
@@ -119,21 +138,17 @@ def test_the_bound_holds_where_the_norm_is_the_error(models, k, power):
 
 
 def test_the_bound_falls_with_the_pair_until_roundings_remain(models):
-    model = models[1]
-    program, hints, width = trace(model.target), model.certificate.hints, encoder_sizes(model.network).d_model
-    best = bound_behind_norms(program, model.network, hints, width)
-    bounds = [bound_behind(program, model.network, hints, replace(best.norm, large=2.0**k)) for k in (14, 18, 22, 26)]
+    best = bound_behind_norms(*proof(models[1]), encoder_sizes(models[1].network).d_model)
+    bounds = [bound_behind(*proof(models[1]), replace(best.norm, large=2.0**k)) for k in (14, 18, 22, 26)]
     assert bounds == sorted(bounds, reverse=True)
     assert best.plain < best.normed < bounds[-1]
 
 
 def test_a_norm_for_smaller_channels_is_refused(models):
-    model = models[1]
-    program, hints, width = trace(model.target), model.certificate.hints, encoder_sizes(model.network).d_model
-    norm = bound_behind_norms(program, model.network, hints, width).norm
+    norm = bound_behind_norms(*proof(models[1]), encoder_sizes(models[1].network).d_model).norm
     for wrong in (replace(norm, squares=norm.squares / 2), replace(norm, sizes=norm.sizes / 2)):
         with pytest.raises(NotShown, match="as small behind the norms"):
-            bound_behind(program, model.network, hints, wrong)
+            bound_behind(*proof(models[1]), wrong)
 
 
 def damaged(module, change):
@@ -264,6 +279,12 @@ def test_a_users_function_must_be_given_again(tmp_path):
     with pytest.raises(CertificateError, match="never runs code"):
         to_transformer_encoder(loaded)
     assert to_transformer_encoder(loaded, model.target).is_certified
+
+
+def test_a_constant_has_channels_that_hold_nothing():
+    model = af.construct(lambda x: 0 * x + 0.25, 1e-2, tokens=3, p=np.inf, method="compile")
+    module = to_transformer_encoder(model)
+    assert distance(module, model, samples(model, 5)) <= module.certificate.certified_error < 1e-12
 
 
 def test_it_trains(modules):

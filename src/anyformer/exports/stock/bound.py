@@ -14,6 +14,7 @@ import numpy as np
 from anyformer.arrays import Array
 from anyformer.certificates.programs.bound import bound_of_program
 from anyformer.certificates.programs.hints import Hint
+from anyformer.certificates.programs.overflow import check_no_overflow
 from anyformer.certificates.programs.stream import Stream, must
 from anyformer.exports.stock.norm import Norm, norm_for
 from anyformer.networks.layers import FeedForwardStage
@@ -68,4 +69,6 @@ def bound_behind(program: Program, network: Network, hints: Sequence[Hint], norm
         bool((reach**2).sum() <= norm.squares and reach.sum() <= norm.sizes and reach.max() <= norm.large),
         "the channels are as small behind the norms as without",
     )
+    # What all outputs of a norm are shifted by is read too, before it cancels.
+    check_no_overflow(network, reach + norm.shift)
     return found

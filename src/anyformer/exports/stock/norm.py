@@ -108,7 +108,8 @@ def _roundings(width: int, count: int) -> float:
 def norm_for(width: int, reach: Array, dtype: DType) -> Norm:
     """The norm with the best C for a stream whose channels hold no more than `reach`."""
     most = np.asarray(reach) * (1 + ROOM)
-    squares, sizes, largest = float((most**2).sum()), float(most.sum()), max(float(most.max()), dtype.smallest_normal)
+    # Where all channels hold 0, any C will do.
+    squares, sizes, largest = float((most**2).sum()), float(most.sum()), float(most.max()) or 1.0
     per_shift = _roundings(width, len(reach)) * trusted_roundings(width) * dtype.unit**2
     best = ((squares + EPSILON * width / 2) * largest / per_shift) ** (1 / 3)
     # No channel may be larger than C.
