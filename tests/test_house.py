@@ -25,6 +25,7 @@ SPINE = [
     "pictures",
     "whole_numbers",
     "strict_json",
+    "saved_folders",
     "settings",
     "catalogues",
     "workers",

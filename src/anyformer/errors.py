@@ -105,6 +105,10 @@ class TrainingError(AnyformerError):
     """A corpus, recipe, checkpoint or label that cannot be trained with."""
 
 
+class FolderError(ModelFileError, TrainingError):
+    """A Hugging Face folder that is incomplete, or that names code, pickled weights or other places."""
+
+
 class RunInUse(TrainingError):
     """A training run that another process is working on."""
 

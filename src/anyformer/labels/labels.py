@@ -55,22 +55,31 @@ class Labels:
     def __getitem__(self, place: tuple[int, int, str, int]) -> Label:
         """The label of one place: (stage, layer, kind, index).
 
-        A label of a table speaks of many alike layers; if the weights are at hand, this one speaks of the place alone.
+        A label of a table may speak of many alike units; if the weights are at hand, this speaks of the place alone.
         """
         stage, layer, kind, index = place
-        found = next((label for label in self._by_stage.get((stage, kind), ()) if label.covers(place)), None)
+        found = self._single.get(Place(*place)) or next(
+            (label for label in self._of_many.get((stage, kind), ()) if label.covers(place)), None
+        )
         if found is None:
             raise LabelError(
                 f"{Place(stage, layer, kind, index)} must be a place of the network, with a kind of "
                 f"{', '.join(KINDS)}; it has none there. `labels.of_kind({kind!r})` lists those that it has."
             )
-        return found if self.source is None or found.count == 1 else self.source.single(found, Place(*place))
+        return found if self.source is None else self.source.single(found, Place(*place))
 
     @cached_property
-    def _by_stage(self) -> dict[tuple[int, str], list[Label]]:
+    def _single(self) -> dict[tuple[int, int, str, int], Label]:
+        """The labels of one place each."""
+        return {label.first: label for label in self.entries if label.count == 1}
+
+    @cached_property
+    def _of_many(self) -> dict[tuple[int, str], list[Label]]:
+        """The others, by stage and kind."""
         found: dict[tuple[int, str], list[Label]] = {}
         for label in self.entries:
-            found.setdefault((label.stage, label.kind), []).append(label)
+            if label.count > 1:
+                found.setdefault((label.stage, label.kind), []).append(label)
         return found
 
     def of_kind(self, kind: str, step: str | None = None) -> list[Label]:
@@ -82,7 +91,10 @@ class Labels:
         return [label for label in self.entries if node in label.nodes]
 
     def values(self, x: ArrayLike) -> Values:
-        """For sequences (batch, tokens, width), or one (tokens, width): the exact values beside the network's."""
+        """For sequences (batch, tokens, width), or one (tokens, width): the exact values beside the network's.
+
+        The inputs are first rounded to the network's own type, as the network itself does.
+        """
         if self.source is None:
             raise LabelError(
                 "values need the network and its target; these labels were read from a file. Make them from the model: "

@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from anyformer.certificates.claims.certificate import Certificate
+from anyformer.errors import LabelError
 from anyformer.labels.labels import Labels
 from anyformer.labels.program_facts import ProgramFacts
 from anyformer.labels.program_source import ProgramSource
@@ -62,5 +63,11 @@ def _source(network: Network, certificate: Certificate, target: Target | None) -
     if certificate.grid is None:
         function = target or certificate.target.target()
         return ProgramSource(ProgramFacts.of(network, certificate, function), function)
+    if network.has_embedding or len(certificate.grid.lows) != network.width:
+        raise LabelError(
+            f"a table's network must have no embedding, and its certificate's grid one row for each of the "
+            f"{network.width} coordinates of a token; got {len(certificate.grid.lows)} rows. Keep a certificate with "
+            f"the network it was made for."
+        )
     ready = certificate.target.target() if target is None and certificate.target.is_ready_made else target
     return TableSource(network, certificate.grid, ready)

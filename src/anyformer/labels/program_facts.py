@@ -39,7 +39,7 @@ class ProgramFacts:
         program = trace(target) if cells is None else interpolant_program(target, cells)
         return cls(network, program, certificate.hints, bound_of_program(program, network, certificate.hints))
 
-    @property
+    @cached_property
     def nodes(self) -> list[Node]:
         """By number."""
         return list(self.program.nodes)
@@ -77,4 +77,12 @@ class ProgramFacts:
 
     def helpers_of(self, node: Node) -> tuple[int, ...]:
         """The helper channels of a node."""
-        return tuple(hint.channel for hint in self.hints if hint.is_helper and hint.node == node.number)
+        return self._helpers.get(node.number, ())
+
+    @cached_property
+    def _helpers(self) -> dict[int, tuple[int, ...]]:
+        found: dict[int, tuple[int, ...]] = {}
+        for hint in self.hints:
+            if hint.is_helper:
+                found[hint.node] = (*found.get(hint.node, ()), hint.channel)
+        return found

@@ -38,10 +38,6 @@ class ProgramSource(Source):
 
     def values(self, x: ArrayLike) -> ProgramValues:
         """The values of every node, channel and unit."""
-        given = np.asarray(x)
-        network = self.facts.network
-        return ProgramValues(
-            self.facts,
-            self.target,
-            as_sequences(given[None] if given.ndim == 2 else given, network.tokens, network.width),
-        )
+        given, network = np.asarray(x), self.facts.network
+        sequences = as_sequences(given[None] if given.ndim == 2 else given, network.tokens, network.width)
+        return ProgramValues(self.facts, self.target, network.dtype.rounded(sequences))

@@ -10,12 +10,14 @@ import numpy as np
 
 from anyformer.arrays import Array
 from anyformer.certificates.programs.layers import FeedForward
+from anyformer.errors import LabelError
 from anyformer.labels.place import Place
 from anyformer.labels.program_facts import ProgramFacts
 from anyformer.labels.values import Pair, Values
 from anyformer.networks.evaluate import add_positions, apply_attention, apply_feed_forward, embed, read_out
 from anyformer.networks.layers import AttentionLayer
 from anyformer.programs.forms import Node
+from anyformer.programs.text import name_of
 from anyformer.programs.values import node_values
 from anyformer.targets.target import Target
 
@@ -33,11 +35,11 @@ class ProgramValues(Values):
         return node_values(self.facts.program, self.x)
 
     def node(self, name: str) -> Pair:
-        """A step of the program by its name, "v3" or "x0", as a channel is or together with others."""
-        from anyformer.programs.text import name_of
-
-        node = next(node for node in self.facts.nodes if name_of(node) == name)
-        return self._node(node)
+        """A step of the program by its name, such as "v3" or "x0", where the network has it in its stream."""
+        known = {name_of(node): node for node in self.facts.bound.readings}
+        if name not in known:
+            raise LabelError(f"a step must be one of {', '.join(known)}; got {name!r}.")
+        return self._node(known[name])
 
     @property
     def output(self) -> Pair:
@@ -57,7 +59,7 @@ class ProgramValues(Values):
     @cached_property
     def _network_streams(self) -> list[Array]:
         network, dtype = self.network, self.network.dtype
-        streams = [add_positions(network, embed(network, dtype.rounded(self.x)))]
+        streams = [add_positions(network, embed(network, self.x))]
         for k, stage in enumerate(network.stages):
             for index, view in enumerate(network.views(k)):
                 layer = stage[index]

@@ -43,4 +43,4 @@ class TableSource(Source):
         given = np.asarray(x)
         batch = given[None] if given.ndim == 2 else given
         sequences = as_sequences(batch, self.network.tokens, self.network.width)
-        return TableValues(self.network, self.grid, self.target, sequences)
+        return TableValues(self.network, self.grid, self.target, self.network.dtype.rounded(sequences))

@@ -75,20 +75,19 @@ class LayerWords:
         return str(self.stage.role.value)
 
     def _level(self, layer: int) -> str:
-        used, stage = self._used(layer), self.stage
-        coordinate = int(np.flatnonzero(stage.W_1[layer, used[0]])[0])
-        kinks = -stage.b_1[layer, used]
+        coordinate, kinks = self._coordinate(layer), -self.stage.b_1[layer, self._used(layer)]
         low, high = float(kinks.min()), float(kinks.max())
+        if coordinate is None or low == high:
+            return str(self.stage.role.value)
         level = low / (high - low)
         return f"level {level:.15g} of coordinate {coordinate}: from {low:.15g} to {high:.15g} it falls to {low:.15g}"
 
     def _code(self, layer: int) -> str:
-        used, stage = self._used(layer), self.stage
-        if not len(used):
-            return "does nothing"
-        coordinate = int(np.flatnonzero(stage.W_1[layer, used[0]])[0])
+        coordinate = self._coordinate(layer)
+        if coordinate is None:
+            return str(self.stage.role.value)
         if coordinate:
-            factor = float(stage.W_2[layer, 0, used[0]])
+            factor = float(self.stage.W_2[layer, 0, self._used(layer)[0]])
             return f"adds {factor:g} times coordinate {coordinate} to coordinate 0, and clears it"
         return (
             "raises the numbers from " + ", ".join(f"{t:.15g}" for t in self.thresholds(layer)) + " on to their codes"
@@ -128,6 +127,12 @@ class LayerWords:
         used = set(self._used(layer).tolist())
         ends = {float(-self.stage.b_1[layer, unit]) for unit in used if unit % 2}
         return sorted(ends, reverse=True)
+
+    def _coordinate(self, layer: int) -> int | None:
+        """The one coordinate that all units of a layer read as it is; None if there is no such."""
+        rows = self.stage.W_1[layer, self._used(layer)]
+        read = np.flatnonzero(rows.any(axis=0))
+        return int(read[0]) if len(read) == 1 and (rows[:, read[0]] == 1).all() else None
 
     def _used(self, layer: int) -> Integers:
         return np.flatnonzero(self.stage.W_2[layer].any(axis=0))

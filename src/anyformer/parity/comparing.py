@@ -10,7 +10,7 @@ from anyformer.certificates.bounds.powers import unit_for
 from anyformer.certificates.checker import verify, verify_anew
 from anyformer.errors import AnyformerError, MissingPackageError, NetworkError, words_of
 from anyformer.model import Model
-from anyformer.networks.dtypes import DTYPES, FLOAT64, DType
+from anyformer.networks.dtypes import DTYPES, FLOAT64, DType, as_dtype
 from anyformer.networks.evaluate import evaluate
 from anyformer.networks.network import Network, cast
 from anyformer.parity.inputs import RANDOM, Inputs, inputs_for
@@ -28,6 +28,7 @@ def parity(
     *,
     inputs: int = RANDOM,
     seed: int = 0,
+    dtypes: Sequence[DType | str] = tuple(DTYPES),
     runners: Sequence[Runner] = RUNNERS,
     proofs: bool = True,
 ) -> Parity:
@@ -38,6 +39,7 @@ def parity(
         target: the function, if the model neither holds it nor names a ready-made one.
         inputs: how many random ones; corners and, for tables, centres of cells come on top.
         seed: of the random inputs.
+        dtypes: which types, from the widest down.
         runners: which runtimes; one that is not installed has rows that say so.
         proofs: also ask the checker about every type; for a table about the model's own alone.
 
@@ -53,7 +55,8 @@ def parity(
     """
     function = target or model.target or model.certificate.target.target()
     asked = inputs_for(function, model.certificate, inputs, seed)
-    rows = [row for dtype in DTYPES.values() for row in _rows(model, function, asked, dtype, runners)]
+    kinds = [as_dtype(dtype) for dtype in dtypes]
+    rows = [row for dtype in kinds for row in _rows(model, function, asked, dtype, runners)]
     certificate = model.certificate
     return Parity(
         certificate.target.name,
@@ -63,7 +66,7 @@ def parity(
         model.network.dtype.name,
         len(asked.x),
         tuple(rows),
-        tuple(_proofs(model, function)) if proofs else (),
+        tuple(_proofs(model, function, kinds)) if proofs else (),
     )
 
 
@@ -138,10 +141,10 @@ def _distance(errors: Array, asked: Inputs, model: Cast) -> tuple[float, float]:
     return unit * mean ** (1 / p), unit * max(mean - slack, 0.0) ** (1 / p)
 
 
-def _proofs(model: Model, target: Target) -> Iterator[Proof]:
+def _proofs(model: Model, target: Target, dtypes: Sequence[DType]) -> Iterator[Proof]:
     """The checker's word on every type. Tables are exact in their own type only, and cost most to prove."""
     own = model.network.dtype
-    for dtype in DTYPES.values() if model.certificate.grid is None else (own,):
+    for dtype in dtypes if model.certificate.grid is None else (own,):
         try:
             network = _in(model.network, dtype)
         except NetworkError as error:

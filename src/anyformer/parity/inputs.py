@@ -40,7 +40,8 @@ class Inputs:
 def inputs_for(target: Target, certificate: Certificate, count: int = RANDOM, seed: int = 0) -> Inputs:
     """Inputs for one model; the same for the same seed."""
     rng = np.random.default_rng(whole_number("seed", seed, 0, ParityError))
-    count = whole_number("inputs", count, 1, ParityError)
+    # A spread needs two.
+    count = whole_number("inputs", count, 2, ParityError)
     lows, highs = target.domain.lows(target.width), target.domain.highs(target.width)
     uniform = lows + rng.random((count, target.tokens, target.width)) * (highs - lows)
     parts = [np.clip(uniform, lows, highs), samples.inside(target, count // 4, rng)]

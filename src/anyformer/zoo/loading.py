@@ -6,6 +6,7 @@ from pathlib import Path
 from anyformer.certificates.checker import Verdict, Verification
 from anyformer.certificates.claims.declaration import Declaration
 from anyformer.errors import ModelFileError, ZooError
+from anyformer.exports.layout import FILES
 from anyformer.labels import FILE, labels_of
 from anyformer.model import Model
 from anyformer.networks.dtypes import DType
@@ -108,7 +109,14 @@ def get(
 
 
 def _check_place(folder: Path, overwrite: bool) -> None:
-    if folder.is_dir() and any(folder.iterdir()) and not overwrite:
+    """Refuse, before anything is built or removed, a place that holds anything but a model and its labels."""
+    held = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    if held and not overwrite:
         raise ModelFileError(
             f"{folder} must be a new or empty folder; it holds files. Pass overwrite to replace a model."
+        )
+    if held - {FILE} != set(FILES) and held:
+        foreign = ", ".join(sorted(held - {FILE, *FILES})[:10]) or "not all files of a model"
+        raise ModelFileError(
+            f"{folder} must hold a model to overwrite, and nothing else; it holds {foreign}. Choose another folder."
         )

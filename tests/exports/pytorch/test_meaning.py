@@ -9,8 +9,9 @@ import torch
 
 import anyformer as af
 from anyformer.errors import NetworkError
-from anyformer.exports.pytorch import stages, to_torch
+from anyformer.exports.pytorch import from_torch, stages, to_torch
 from anyformer.networks import BFLOAT16, FLOAT16, FLOAT32, AttentionStage, FeedForwardStage, Network, cast, evaluate
+from anyformer.networks.digest import digest
 from tests.exports.pytorch.rounding import apart
 from tests.exports.pytorch.samples import inputs, networks, on_cells
 from tests.random_networks import random_network
@@ -175,6 +176,13 @@ def test_hard_networks_are_refused():
     hard = dataclasses.replace(network.stages[1], probability_map=af.networks.Hardmax())
     with pytest.raises(NetworkError, match="only networks of softmax and ReLU become modules"):
         to_torch(dataclasses.replace(network, stages=(hard,)))
+
+
+def test_no_stage_changes_nothing():
+    network = Network(5, 3, af.networks.BlockShape(), ())
+    x = torch.tensor(inputs(network))
+    assert torch.equal(to_torch(network)(x), x)
+    assert digest(from_torch(to_torch(network))) == digest(network)
 
 
 def test_an_empty_stage_changes_nothing():

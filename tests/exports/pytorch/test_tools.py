@@ -1,6 +1,10 @@
 """Tools of others take the module as it is: nnsight, torch.export and torch.compile."""
 
+import re
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import pytest
 import torch
@@ -10,6 +14,7 @@ from anyformer.networks.digest import digest
 from tests.exports.pytorch.samples import inputs, networks
 
 NETWORKS = networks()
+PAGE = Path(__file__).parents[3] / "docs" / "pytorch.md"
 
 
 @pytest.mark.slow
@@ -35,6 +40,15 @@ def test_nnsight_reads_and_changes_stages():
             model.stages[4].output[:] = 0.0
             changed = model.output.save()
     assert torch.equal(changed, torch.tensor(network.b_R).expand_as(changed))
+
+
+@pytest.mark.slow
+def test_nnsight_does_what_the_page_shows(tmp_path):
+    """In a file of its own, for nnsight reads the source of what it traces."""
+    (code,) = re.findall(r"^```py\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    (tmp_path / "page.py").write_text(code)
+    ran = subprocess.run([sys.executable, tmp_path / "page.py"], capture_output=True, text=True, check=True)
+    assert ran.stdout == "(7, 1, 5, 5) (7, 5, 1)\n"
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ def parity(
     target: Annotated[
         str | None, typer.Option(metavar="PLACE:FUNCTION", help="The function, if the target is not a ready-made one.")
     ] = None,
-    inputs: Annotated[int, typer.Option(min=1, help="How many random inputs; corners and centres come on top.")] = 256,
+    inputs: Annotated[int, typer.Option(min=2, help="How many random inputs; corners and centres come on top.")] = 256,
     seed: Annotated[int, typer.Option(min=0, help="Of the random inputs.")] = 0,
     measured_only: Annotated[
         bool, typer.Option("--measured-only", help="Do not ask the checker what is proved in each type.")

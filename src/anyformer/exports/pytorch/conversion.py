@@ -1,5 +1,6 @@
 """From a network to a module and back."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,9 +57,13 @@ def from_torch(module: nn.Module) -> Network:
             f"from_torch takes a module that to_torch made; got a {type(module).__name__}. Give the module itself, "
             f"without what is wrapped around it."
         )
-    parameters = dict(inner.named_parameters())
-    structure = _as_it_is(inner.structure, parameters)
-    return assembled(structure, {name: _array(tensor) for name, tensor in parameters.items()})
+    return network_of(inner.structure, dict(inner.named_parameters()))
+
+
+def network_of(structure: Config, tensors: Mapping[str, Tensor]) -> Network:
+    """The network of a structure whose numbers are in tensors, by the names of the file's arrays."""
+    fitting = _as_it_is(structure, tensors)
+    return assembled(fitting, {name: _array(tensor) for name, tensor in tensors.items()})
 
 
 def load_torch(folder: str | Path) -> NetworkModule:
@@ -98,7 +103,7 @@ def fill(module: nn.Module, network: Network) -> None:
         parameters[name].copy_(torch.tensor(array))
 
 
-def _as_it_is(structure: Config, parameters: dict[str, Tensor]) -> Config:
+def _as_it_is(structure: Config, parameters: Mapping[str, Tensor]) -> Config:
     """The structure with the dtype that the parameters have now; an error if they are not those it describes."""
     found = {name: tuple(tensor.shape) for name, tensor in parameters.items()}
     wanted = structure.shapes()
@@ -111,7 +116,7 @@ def _as_it_is(structure: Config, parameters: dict[str, Tensor]) -> Config:
     dtypes = sorted({str(tensor.dtype) for tensor in parameters.values()})
     if len(dtypes) > 1:
         raise NetworkError(f"all parameters must have one dtype; got {', '.join(dtypes)}. Convert the module: .to(…).")
-    return replace(structure, dtype=as_dtype(dtypes[0]).name)
+    return replace(structure, dtype=as_dtype(dtypes[0]).name) if dtypes else structure
 
 
 def _array(tensor: Tensor) -> Array:

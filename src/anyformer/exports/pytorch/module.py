@@ -37,4 +37,4 @@ class NetworkModule(nn.Module):
 
     def extra_repr(self) -> str:
         """The shape of what goes in and comes out."""
-        return f"tokens={self.structure.tokens}, width={self.structure.width}, dtype={self.structure.dtype}"
+        return f"tokens={self.structure.tokens}, width={self.structure.width}"

@@ -21,6 +21,9 @@ from anyformer.patterns.pattern import Layer as Lists
 MOST_RECORDED: Final = 2**28
 """Numbers that a run may leave behind, 2 GiB in float64: a network may have a hundred thousand layers."""
 
+MOST_MASKED: Final = 2**30
+"""Pairs of a query and a key, of every head and layer of a pattern that is kept as a mask: 1 GiB."""
+
 
 class Recorded(NamedTuple):
     """What a module returns that is asked for more than its output."""
@@ -35,6 +38,7 @@ class Recorded(NamedTuple):
 
 def add_parts(module: nn.Module, structure: Config) -> None:
     """Give a module the parameters and stages of a network, without their numbers."""
+    _check_masks(structure)
     dtype, shapes = torch_dtype(structure), structure.shapes()
     for name in (POSITIONS, *EMBEDDING):
         shape = shapes.get(name)
@@ -48,7 +52,7 @@ def run_parts(
 ) -> Recorded:
     """Run the parts that `add_parts` gave to a module: embedding, positions, stages, read-out."""
     structure: Config = module.structure
-    _check_input(structure, x, next(module.parameters()).dtype)
+    _check_input(structure, x, _dtype(module))
     recorder = _recorder(structure, x, output_hidden_states, output_attentions)
     state = x if module.W_E is None else functional.linear(x, module.W_E)
     if module.positional_encoding is not None:
@@ -67,6 +71,12 @@ def torch_dtype(structure: Config) -> torch.dtype:
     return dtype
 
 
+def _dtype(module: nn.Module) -> torch.dtype:
+    """What the parameters are now; a network without any stage has none."""
+    parameter = next(module.parameters(), None)
+    return torch_dtype(module.structure) if parameter is None else parameter.dtype
+
+
 def _stage(structure: Config, k: int, shapes: dict[str, Shape], dtype: torch.dtype) -> StageModule:
     entry = structure.stages[k]
     start = f"stages.{k}."
@@ -83,6 +93,26 @@ def _views(structure: Config, k: int) -> tuple[Lists, ...]:
     layers, period = structure.pattern.layers, structure.pattern.period
     first = sum(map(_attention_layers, structure.stages[:k]))
     return tuple(layers[(first + t) % period] for t in range(min(period, structure.stages[k].layers)))
+
+
+def _check_masks(structure: Config) -> None:
+    """Raise if the pattern is of another length, or would take far more memory than its lists, which a file holds."""
+    if structure.pattern is not None and structure.pattern.tokens != structure.tokens:
+        raise NetworkError(
+            f"the pattern must have the network's {structure.tokens} tokens; it has {structure.pattern.tokens}. Build "
+            f"it at that length"
+        )
+    needed = sum(
+        (1 if len(lists) == 1 else entry.heads or structure.heads) * structure.tokens**2
+        for k, entry in enumerate(structure.stages)
+        if entry.kind == AttentionStage.kind
+        for lists in _views(structure, k)
+    )
+    if needed > MOST_MASKED:
+        raise NetworkError(
+            f"the masks of a sparse network must have at most {MOST_MASKED:,} entries in PyTorch; these would have "
+            f"{needed:,}. Run it with anyformer itself, which keeps lists."
+        )
 
 
 def _attention_layers(entry: StageEntry) -> int:
