@@ -110,6 +110,8 @@ HEAVY = (
     "rich",
     "pandas",
     "matplotlib",
+    "onnx",
+    "onnxruntime",
 )
 
 

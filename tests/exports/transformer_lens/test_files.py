@@ -10,6 +10,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
+from anyformer.cli.main import main
 from anyformer.errors import AnyformerError, ExportError, ModelFileError
 from anyformer.labels import labels_of
 from tests.fuzzing import damaged_bytes, damaged_json
@@ -169,3 +170,14 @@ def test_damaged_folders_do_nothing_but_raise(folder, tmp_path, seed):
         lens = load_transformer_lens(copy)
         if lens.labels is not None:
             lens.described()
+
+
+def test_from_the_command_line(model, tmp_path, capsys):
+    saved = model.save(tmp_path / "model")
+    options = ["export", str(saved), "--format", "transformer-lens", "-o", str(tmp_path / "out")]
+    assert main(options) == 0
+    assert "weights for TransformerLens written to" in capsys.readouterr().out
+    assert load_transformer_lens(tmp_path / "out").labels.to_json() == labels_of(model).to_json()
+    assert main(options) == 2
+    assert "Pass overwrite to replace it" in capsys.readouterr().err
+    assert main([*options, "--overwrite"]) == 0
