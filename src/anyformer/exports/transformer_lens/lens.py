@@ -111,7 +111,7 @@ def to_transformer_lens(model: Proved, target: Target | None = None, max_blocks:
         model: a `Model`, or anything with a network of softmax and ReLU and its certificate.
         target: the function, for the labels, if the model neither holds it nor names a ready-made one.
         max_blocks: refuse a network with more blocks. Booting takes some ten milliseconds a block, and changing the
-            type of a booted bridge (`bridge.to(torch.float32)`) grows with the square: ten seconds for 41 blocks.
+            type of a booted bridge (`bridge.to(torch.float64)`) grows with the square: ten seconds for 41 blocks.
 
     Raises:
         ExportError: if TransformerLens cannot hold the network, or it is deeper than `max_blocks`.
