@@ -21,6 +21,8 @@ from anyformer.cli.main import main
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = ["start.md", "averaging.md", "compile.md", "pytorch.md", "zoo.md"]
+# With what they need besides; importing it takes seconds.
+PAGES_WITH_MORE = {"stock.md": "torch", "interpretability.md": "transformer_lens"}
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"# (\w+\.py)\n")
 # The width that the pages were written for.
@@ -128,6 +130,14 @@ def call(capsys, monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_shows_what_happens(page, call):
+    follow((DOCS / page).read_text(), call)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES_WITH_MORE)
+def test_a_page_that_needs_more_shows_what_happens(page, call, tmp_path, monkeypatch):
+    pytest.importorskip(PAGES_WITH_MORE[page])
+    monkeypatch.syspath_prepend(tmp_path)  # where the page's own files are
     follow((DOCS / page).read_text(), call)
 
 

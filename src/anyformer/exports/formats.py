@@ -33,7 +33,9 @@ FORMATS: Final[Mapping[str, Format]] = {
         "a benchmark for verifiers",
         ("seed", "instances", "fold_uniform", "target"),
     ),
-    "transformer-lens": Format("anyformer.exports.transformer_lens", "interpretability", "weights for TransformerLens"),
+    "transformer-lens": Format(
+        "anyformer.exports.transformer_lens", "interpretability", "weights for TransformerLens", ("target",)
+    ),
 }
 
 

@@ -35,24 +35,28 @@ class ProgramBound:
     """How each node is read from the stream."""
 
 
-def bound_of_program(program: Program, network: Network, hints: Sequence[Hint]) -> ProgramBound:
+def bound_of_program(
+    program: Program, network: Network, hints: Sequence[Hint], stream: Stream | None = None
+) -> ProgramBound:
     """Walk through the layers, and note what each channel turns out to be.
 
+    `stream` is one of the network at its start, if it is read in another way than `Stream` has it.
     Raises NotShown if a weight belongs to no claim, or a claim is not one that the weights bear out.
     """
     try:
         with np.errstate(all="ignore"):  # a bound that overflows is infinite, and refused
-            return _walked(program, network, hints)
+            return _walked(stream or Stream(program, network), network, hints)
     except (LeavesDomain, OverflowError) as error:
         raise NotShown(f"the weights do not show that every step has a value: {error}") from error
 
 
-def _walked(program: Program, network: Network, hints: Sequence[Hint]) -> ProgramBound:
+def _walked(stream: Stream, network: Network, hints: Sequence[Hint]) -> ProgramBound:
+    program = stream.program
     for stage in network.stages:
         if isinstance(stage, AttentionStage):
             must(stage.probability_map == Softmax(), "attention is softmax")
     must(network.is_soft, "the network is a softmax and ReLU network")
-    walk = _Walk(Stream(program, network))
+    walk = _Walk(stream)
     layers = joined_layers(network)
     must(all(0 <= hint.layer < len(layers) for hint in hints), "hints name layers that exist")
     must(all(0 <= hint.node < len(program.nodes) for hint in hints), "hints name steps that exist")

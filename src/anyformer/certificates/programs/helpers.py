@@ -162,7 +162,8 @@ def _along_helper(stream: Stream, units: Units, mine: Booleans, channel: int, in
     line = composed(ReluSum(0.0, 0.0, signs, biases, weights), inner)
     largest = float(np.abs(weights) @ (inner.top + inner.doubt + np.abs(biases))) * (1 + len(weights) * 2 * UNIT)
     count = len(units.weights) + units.parts + 8
-    rounding = stream.roundings(2 * count) * largest + count * stream.underflow
+    slips = [stream.slip(row, bias) for row, bias in zip(rows, biases.tolist(), strict=True)]
+    rounding = stream.roundings(2 * count) * largest + count * stream.underflow + float(np.abs(weights) @ slips)
     return Polyline(line.at, line.heights, line.doubt + rounding * UP)
 
 

@@ -157,7 +157,14 @@ class Stream:
         """
         count = int(np.count_nonzero(row)) + more
         reach = self._finite(float(np.abs(row) @ self.reach) + abs(bias))
-        return self._finite(self.roundings(count) * reach + count * self.underflow)
+        return self._finite(self.roundings(count) * reach + count * self.underflow + self.slip(row, bias))
+
+    def slip(self, row: Array, bias: float) -> float:
+        """What reading row·x + bias is off by besides these roundings: nothing, for layers read the stream itself.
+
+        Where a norm stands before the layers, a stream that knows of it says more (`exports/stock/bound.py`).
+        """
+        return 0.0
 
     def sum_rounding(self, count: int, size: float) -> float:
         """The rounding error of adding so many products of hidden units in any order, Σ|product| at most `size`.
@@ -177,7 +184,8 @@ class Stream:
         reach = np.abs(self.positions) @ np.abs(row) + abs(bias)
         self._finite(float(reach.max(initial=0.0)))
         # Where all terms are 0, so is their sum.
-        return np.asarray(np.where(reach > 0, several * reach + counts * self.underflow, 0.0) * self.up)
+        rounded = np.where(reach > 0, several * reach + counts * self.underflow, 0.0)
+        return np.asarray((rounded + self.slip(row, bias)) * self.up)
 
     def _finite(self, bound: float) -> float:
         """A sum of numbers that are not negative, rounded up; refused if it is NaN, which would pass for small, or if

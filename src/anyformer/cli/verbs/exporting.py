@@ -21,7 +21,7 @@ def export(
     ] = False,
     target: Annotated[
         str | None,
-        typer.Option(metavar="PLACE:FUNCTION", help="vnnlib: the function, if the target is not a ready-made one."),
+        typer.Option(metavar="PLACE:FUNCTION", help="vnnlib, transformer-lens: the function, if not a ready-made one."),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what an export wrote there before.")] = False,
     json: Json = False,
