@@ -6,6 +6,9 @@
 (2, 1)
 """
 
+from importlib import import_module
+from typing import Any, Final
+
 from anyformer import patterns, targets, zoo
 from anyformer.certificates import Certificate, Effort, Verdict, check_contextual_map, verify
 from anyformer.errors import AnyformerError
@@ -16,6 +19,32 @@ from anyformer.targets import Target, target
 from anyformer.workers import spread
 
 __version__ = "0.1.0"
+
+# Where models go to other tools, each in a module that needs a large package: imported when it is asked for.
+_TAKE_AWAY: Final = {
+    "to_torch": "pytorch",
+    "from_torch": "pytorch",
+    "load_torch": "pytorch",
+    "to_transformer_encoder": "stock",
+    "to_huggingface": "huggingface",
+    "from_huggingface": "huggingface",
+    "to_onnx": "onnx",
+    "to_vnnlib": "vnnlib",
+    "to_transformer_lens": "transformer_lens",
+    "load_transformer_lens": "transformer_lens",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Functions that bring a model to another tool, such as `to_torch`."""
+    if name not in _TAKE_AWAY:
+        raise AttributeError(f"module 'anyformer' has no attribute {name!r}")
+    return getattr(import_module(f"anyformer.exports.{_TAKE_AWAY[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_TAKE_AWAY})
+
 
 __all__ = [
     "AnyformerError",
