@@ -1,6 +1,6 @@
 """Pages from the results of all benchmarks: a file a section, so that running one again changes only its own.
 
-RESULTS.md, and docs/results/compiled.md for compiled networks.
+RESULTS.md, and in docs/results compiled.md for compiled networks and take_away.md for models in other tools.
 """
 
 import textwrap
@@ -50,12 +50,20 @@ by the command that it names, on two busy cores.
         "untraceable": "What cannot be compiled",
     },
 )
-BENCHMARKS = RESULTS.benchmarks | COMPILED.benchmarks
+TAKE_AWAY = Page(
+    """# Models in other tools
+
+Every model of the [zoo](../zoo.md), in float64 and, where it is offered, in float32: verified, written in every format,
+run by every runtime. What outside verifiers say of instances with known verdicts has [a page of its own](verifiers.md).
+""",
+    {"take_away": "The whole zoo"},
+)
+BENCHMARKS = RESULTS.benchmarks | COMPILED.benchmarks | TAKE_AWAY.benchmarks
 
 
 def write(size: Size) -> list[Path]:
     """Render what there is; the pages that were written."""
-    pages = {size.report: RESULTS, size.compiled_report: COMPILED}
+    pages = {size.report: RESULTS, size.compiled_report: COMPILED, size.take_away_report: TAKE_AWAY}
     for path, page in pages.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(_rendered(page, size))

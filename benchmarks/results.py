@@ -27,6 +27,11 @@ class Size(Enum):
         return (HERE if self is Size.FULL else self.folder) / "RESULTS.md"
 
     @property
+    def take_away_report(self) -> Path:
+        """The page on models in other tools."""
+        return (HERE.parent / "docs" / "results" if self is Size.FULL else self.folder) / "take_away.md"
+
+    @property
     def compiled_report(self) -> Path:
         """The page on compiled networks."""
         return (HERE.parent / "docs" / "results" if self is Size.FULL else self.folder) / "compiled.md"

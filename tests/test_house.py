@@ -86,7 +86,7 @@ WITHIN = {
         *("dyadic", "reach", "request", "refusal", "grids", "codes", "stages", "contexts", "compiling"),
         *("plans", "methods", "planning", "asking"),
     ],
-    "parity": ["inputs", "rows", "runners", "comparing"],
+    "parity": ["inputs", "rows", "rounding", "runners", "comparing"],
     "training": ["data", "run", "tasks", "reproduction"],
     "reports": [
         *("layout", "terminal", "stages", "catalogue", "patterns", "programs", "plans", "models", "verification"),

@@ -142,7 +142,11 @@ def test_a_runtime_that_is_not_installed_is_a_row(compiled):
 
 
 def test_a_runtime_that_is_off_breaks_the_guarantee(compiled, table):
-    assert af.parity(compiled, inputs=8, runners=[Shifted(1e-6)], proofs=False).holds
+    slightly = af.parity(compiled, inputs=8, runners=[Shifted(1e-6)], proofs=False)
+    assert slightly.holds
+    assert not slightly.agrees
+    assert not af.parity(table, inputs=8, runners=[Shifted(1e-12)], proofs=False).agrees
+    assert af.parity(compiled, inputs=8, runners=[Engine()], proofs=False).agrees
     for model in (compiled, table):
         found = af.parity(model, inputs=64, runners=[Shifted(0.5)], proofs=False)
         assert not found.holds

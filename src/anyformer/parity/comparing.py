@@ -14,6 +14,7 @@ from anyformer.networks.dtypes import DTYPES, FLOAT64, DType, as_dtype
 from anyformer.networks.evaluate import evaluate
 from anyformer.networks.network import Network, cast
 from anyformer.parity.inputs import RANDOM, Inputs, inputs_for
+from anyformer.parity.rounding import rounding_bound
 from anyformer.parity.rows import Outcome, Parity, Proof, Row
 from anyformer.parity.runners import RUNNERS, Cast, Runner
 from anyformer.targets.target import Target
@@ -83,15 +84,18 @@ def _rows(model: Model, target: Target, asked: Inputs, dtype: DType, runners: Se
     with np.errstate(all="ignore"):
         exact = evaluate(cast(model.network, FLOAT64), x)
         wanted = target(x)
+        allowed = None if model.certificate.grid is not None else rounding_bound(network, x)
     for runner in runners:
-        yield _row(runner, Cast(network, model.certificate), asked, x, exact, wanted)
+        yield _row(runner, Cast(network, model.certificate), asked, x, exact, wanted, allowed)
 
 
 def _in(network: Network, dtype: DType) -> Network:
     return network if dtype == network.dtype else cast(network, dtype)
 
 
-def _row(runner: Runner, model: Cast, asked: Inputs, x: Array, exact: Array, wanted: Array) -> Row:
+def _row(
+    runner: Runner, model: Cast, asked: Inputs, x: Array, exact: Array, wanted: Array, allowed: Array | None
+) -> Row:
     dtype = model.network.dtype.name
     try:
         with np.errstate(all="ignore"):  # what overflows shows in the outputs
@@ -108,6 +112,8 @@ def _row(runner: Runner, model: Cast, asked: Inputs, x: Array, exact: Array, wan
         Outcome.RAN,
         difference=float(apart.max()),
         difference_on_cells=float(apart[asked.is_centre].max()) if asked.centres else None,
+        rounding=None if allowed is None else float(allowed.max()),
+        is_within_rounding=None if allowed is None else bool((apart <= allowed).all()),
         error=float(errors.max()),
         distance=distance,
         holds=surely <= model.certificate.tolerance,

@@ -27,6 +27,11 @@ class Row:
     """max |output − output of the float64 definition|, over all inputs."""
     difference_on_cells: float | None = None
     """The same over the centres of a table's cells, where all runtimes should give the same bits in float64."""
+    rounding: float | None = None
+    """What the difference may be at most, by following roundings through the layers at these inputs; not for tables,
+    whose weights are too steep for that between the cells."""
+    is_within_rounding: bool | None = None
+    """Whether it is no more than that, for every entry."""
     error: float | None = None
     """max |output − target|, over all inputs."""
     distance: float | None = None
@@ -67,6 +72,13 @@ class Parity:
         return measured and not any(
             proof.verdict is Verdict.REFUTED for proof in self.proofs if proof.dtype == self.dtype
         )
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all runtimes differ by roundings alone in the model's own type; on cells, in float64, not at all."""
+        own = [row for row in self.rows if row.dtype == self.dtype]
+        same_bits = all(not row.difference_on_cells for row in own) or self.dtype != "float64"
+        return same_bits and all(row.is_within_rounding is not False for row in own)
 
     @property
     def ends_at(self) -> str | None:

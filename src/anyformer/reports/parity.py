@@ -19,6 +19,7 @@ def parity_data(found: Parity) -> dict[str, Any]:
         "dtype": found.dtype,
         "inputs": found.inputs,
         "holds": found.holds,
+        "agrees": found.agrees,
         "ends_at": found.ends_at,
         "rows": [_row_data(row) for row in found.rows],
         "proofs": [_proof_data(proof) for proof in found.proofs],
@@ -33,6 +34,8 @@ def _row_data(row: Row) -> dict[str, Any]:
         "note": row.note,
         "difference": row.difference,
         "difference_on_cells": row.difference_on_cells,
+        "rounding": row.rounding,
+        "is_within_rounding": row.is_within_rounding,
         "error": row.error,
         "distance": row.distance,
         "holds": row.holds,
@@ -47,9 +50,7 @@ def _proof_data(proof: Proof) -> dict[str, Any]:
 def parity_view(found: Parity) -> RenderableType:
     """The comparison as text: a table, and in which types the guarantee holds."""
     has_cells = any(row.difference_on_cells is not None for row in found.rows)
-    columns = ["type", "runtime", "difference", "on cells", "error", "guarantee"]
-    if not has_cells:
-        columns.remove("on cells")
+    columns = ["type", "runtime", "difference", "on cells" if has_cells else "at most", "error", "guarantee"]
     rows = [_cells(row, has_cells) for row in found.rows]
     title = heading(f"{found.target}: {count(found.inputs)} inputs, error at most {found.tolerance:g} in L^{found.p:g}")
     listed = table(columns, rows, right=columns[2:-1])
@@ -60,7 +61,7 @@ def parity_view(found: Parity) -> RenderableType:
 
 
 def _cells(row: Row, has_cells: bool) -> tuple[str, ...]:
-    numbers = [row.difference, *([row.difference_on_cells] if has_cells else []), row.distance]
+    numbers = [row.difference, row.difference_on_cells if has_cells else row.rounding, row.distance]
     shown = ["" if value is None else error_size(value) for value in numbers]
     return (row.dtype, row.runtime, *shown, _guarantee(row))
 
@@ -68,11 +69,17 @@ def _cells(row: Row, has_cells: bool) -> tuple[str, ...]:
 def _guarantee(row: Row) -> str:
     if row.outcome is not Outcome.RAN:
         return str(row.outcome.value)
+    if row.is_within_rounding is False:
+        return "differs by more than rounding"
     return "holds" if row.holds else "broken"
 
 
 def _legend(found: Parity, has_cells: bool) -> str:
-    cells = " On cells: the same on centres of cells, where float64 should give the same bits." if has_cells else ""
+    cells = (
+        " On cells: the same on centres of cells, where float64 should give the same bits."
+        if has_cells
+        else " At most: what roundings alone may add to it, derived at these inputs."
+    )
     norm = "the largest one seen" if found.p == float("inf") else f"estimated in L^{found.p:g}"
     return f"Difference: from the float64 definition.{cells} Error: from the target, {norm}."
 
@@ -104,6 +111,8 @@ def _proofs(found: Parity) -> RenderableType:
 
 
 def _ending(found: Parity) -> str:
+    if found.holds and not found.agrees:
+        return f"runtimes differ by more than rounding in {found.dtype}, the model's own type"
     if not found.holds:
         return f"the guarantee is broken in {found.dtype}, the model's own type"
     if found.ends_at is None:

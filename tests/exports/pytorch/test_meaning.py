@@ -12,7 +12,7 @@ from anyformer.errors import NetworkError
 from anyformer.exports.pytorch import from_torch, stages, to_torch
 from anyformer.networks import BFLOAT16, FLOAT16, FLOAT32, AttentionStage, FeedForwardStage, Network, cast, evaluate
 from anyformer.networks.digest import digest
-from tests.exports.pytorch.rounding import apart
+from anyformer.parity.rounding import rounding_bound as apart
 from tests.exports.pytorch.samples import inputs, networks, on_cells
 from tests.random_networks import random_network
 

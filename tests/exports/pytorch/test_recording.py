@@ -10,7 +10,7 @@ from anyformer.errors import NetworkError
 from anyformer.exports.pytorch import Recorded, parts, stages, to_torch
 from anyformer.networks import AttentionStage
 from anyformer.networks.evaluate import add_positions, apply_stage, embed
-from tests.exports.pytorch.rounding import apart
+from anyformer.parity.rounding import rounding_bound as apart
 from tests.exports.pytorch.samples import inputs, networks
 
 NETWORKS = networks()

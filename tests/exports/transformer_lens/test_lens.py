@@ -14,7 +14,7 @@ from anyformer.networks.dtypes import BFLOAT16, FLOAT32
 from anyformer.networks.evaluate import apply_stage
 from anyformer.networks.network import cast
 from anyformer.networks.probability_maps import Sparsemax
-from tests.exports.running_error import apart
+from anyformer.parity.rounding import rounding_bound as apart
 from tests.random_networks import attention_stage, embedded_network, feed_forward_stage, random_network
 
 pytest.importorskip("transformer_lens")
