@@ -48,7 +48,17 @@ WANTED: tuple[tuple[str, int, int, float], ...] = (
     ("sort", 4, 1, 1e-3),
     ("moving-average", 6, 1, 1e-3),
 )
-LIRPA_METHODS = ("IBP", "CROWN", "CROWN-Optimized", "splitting")
+LIRPA_METHODS = {
+    "IBP": ("IBP",),
+    "CROWN": ("CROWN",),
+    "CROWN in float64": ("CROWN", "float64"),
+    "alpha-CROWN": ("CROWN-Optimized",),
+    "CROWN, boxes split": ("splitting",),
+}
+VERSIONS = {
+    "maraboupy": "from importlib.metadata import version; import maraboupy; print(version('maraboupy'))",
+    "auto_LiRPA": "import auto_LiRPA; print(auto_LiRPA.__version__)",
+}
 
 
 @dataclass(frozen=True)
@@ -87,9 +97,15 @@ def main() -> None:
     asked = parser.parse_args()
     folders = list(_benchmarks(asked.models, asked.work, asked.instances))
     checked = [_checked(folder) for folder in folders]
-    peers = _present(asked.marabou, asked.auto_lirpa, asked.auto_lirpa_source)
+    peers, versions = _present(asked.marabou, asked.auto_lirpa, asked.auto_lirpa_source)
     rows = [row for folder in folders for peer in peers for row in _asked(peer, folder, asked.seconds)]
-    numbers = {"machine": machine.describe(), "seconds": asked.seconds, "checked": checked, "rows": rows}
+    numbers = {
+        "machine": machine.describe(),
+        "peers": versions,
+        "seconds": asked.seconds,
+        "checked": checked,
+        "rows": rows,
+    }
     (asked.work / "verifiers.json").write_text(json.dumps(numbers, indent=1) + "\n")
     asked.page.write_text(render(numbers))
     print(asked.page)
@@ -131,24 +147,28 @@ def _verdicts(folder: Path) -> dict[str, Any]:
     return json.loads((folder / "verdicts.json").read_text())
 
 
-def _present(marabou: str, lirpa: str, source: str) -> list[Peer]:
-    peers = [Peer("Marabou", "verifiers_marabou.py", marabou)]
-    names = {"CROWN-Optimized": "alpha-CROWN", "splitting": "CROWN, boxes split"}
-    for method in LIRPA_METHODS:
-        name = f"auto_LiRPA, {names.get(method, method)}"
-        peers.append(Peer(name, "verifiers_auto_lirpa.py", lirpa, (method,), source))
-    found = []
-    for peer in peers:
-        package = "maraboupy" if peer.name == "Marabou" else "auto_LiRPA"
-        environment = {**os.environ, "PYTHONPATH": peer.source}
-        tried = subprocess.run(
-            [peer.python, "-c", f"import {package}"], capture_output=True, env=environment, check=False
-        )
-        if tried.returncode:
-            print(f"{peer.name}: {package} cannot be imported; left out", flush=True)
-        else:
-            found.append(peer)
-    return found
+def _present(marabou: str, lirpa: str, source: str) -> tuple[list[Peer], dict[str, str]]:
+    """The verifiers that are there, and their versions."""
+    peers = {
+        "maraboupy": [Peer("Marabou", "verifiers_marabou.py", marabou)],
+        "auto_LiRPA": [
+            Peer(f"auto_LiRPA, {name}", "verifiers_auto_lirpa.py", lirpa, method, source)
+            for name, method in LIRPA_METHODS.items()
+        ],
+    }
+    versions = {package: _version(package, own[0]) for package, own in peers.items()}
+    for package, version in versions.items():
+        if not version:
+            print(f"{package} cannot be imported, and is left out", flush=True)
+    found = [peer for package, own in peers.items() for peer in own if versions[package]]
+    return found, {package: version for package, version in versions.items() if version}
+
+
+def _version(package: str, peer: Peer) -> str:
+    environment = {**os.environ, "PYTHONPATH": peer.source}
+    command = [peer.python, "-c", VERSIONS[package]]
+    tried = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    return "" if tried.returncode else tried.stdout.split()[-1]
 
 
 def _asked(peer: Peer, folder: Path, seconds: float) -> Iterator[dict[str, Any]]:
@@ -163,20 +183,23 @@ def _asked(peer: Peer, folder: Path, seconds: float) -> Iterator[dict[str, Any]]
             "verdict": truth["verdict"],
             **{name: truth[name] for name in ("box", "margin", "shape")},
             **{name: value for name, value in answer.items() if name not in ("lower", "upper", "x")},
-            "outcome": _outcome(folder, truth, answer),
+            **_judged(folder, truth, answer),
             **_excess(truth, answer),
         }
     print(f"{peer.name} on {folder.name}: {time.perf_counter() - start:.0f} s", flush=True)
 
 
-def _outcome(folder: Path, truth: dict[str, Any], answer: dict[str, Any]) -> str:
-    if answer["answer"] not in ("sat", "unsat"):
-        return {"unknown": "undecided"}.get(answer["answer"], answer["answer"])
-    if answer["answer"] != truth["verdict"]:
-        return "wrong"
-    if answer["answer"] == "sat":
-        return "right" if _margin(folder, truth, answer["x"]) >= 0 else "right, but its witness is none"
-    return "right"
+def _judged(folder: Path, truth: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+    """Right, wrong or neither; and by how much the input that was named satisfies the property."""
+    said = answer["answer"]
+    if said not in ("sat", "unsat"):
+        return {"outcome": {"unknown": "undecided"}.get(said, said)}
+    if said == "unsat":
+        return {"outcome": "right" if truth["verdict"] == said else "wrong"}
+    margin = _margin(folder, truth, answer["x"])
+    if truth["verdict"] != said:
+        return {"outcome": "wrong", "satisfied_by": margin}
+    return {"outcome": "right" if margin >= 0 else "right, but its witness is none", "satisfied_by": margin}
 
 
 def _margin(folder: Path, truth: dict[str, Any], x: list[float]) -> float:

@@ -38,7 +38,8 @@ def test_all_numbers_are_float32_numbers_inside_the_domain(many):
         for numbers in (one.asked.low, one.asked.high, np.array(thresholds)):
             assert FLOAT32.holds(numbers)
         assert (one.asked.low >= 0).all()
-        assert (one.asked.low < one.asked.high).all()
+        assert (one.asked.low == one.asked.high).all() == (one.reach == "point")
+        assert (one.asked.low <= one.asked.high).all()
         assert (one.asked.high <= 1).all()
 
 
