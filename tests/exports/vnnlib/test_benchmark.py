@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import anyformer as af
+from anyformer.certificates.bounds.evidence import Evidence
 from anyformer.errors import CertificateError, ExportError
 from anyformer.exports.vnnlib import Sense, Verdict, to_vnnlib
 from anyformer.exports.vnnlib.generator import CLOSENESS, REACHES, SAT_MARGIN, SHAPES, round_out
@@ -101,6 +102,9 @@ def test_models_without_a_proof_in_float32_are_refused(narrow_models, compiled_m
     in_mean = Claimed(model.network, replace(model.certificate, p=2.0))
     with pytest.raises(ExportError, match="p = inf; got p = 2"):
         to_vnnlib(in_mean)
+    declared = Claimed(model.network, replace(model.certificate, kind=Evidence.INTERPOLATED_MODULUS))
+    with pytest.raises(ExportError, match="must be unconditional"):
+        to_vnnlib(declared)
     elsewhere = Claimed(model.network, narrow_models[1].certificate)
     with pytest.raises(CertificateError, match="about others"):
         to_vnnlib(elsewhere)
