@@ -12,6 +12,14 @@ settings.register_profile("thorough", deadline=None, max_examples=3000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def zoo_cache(tmp_path_factory):
+    """No test writes to the user's cache, nor takes anything from it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ANYFORMER_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def small_models() -> list[af.Model]:
     """An equivariant, a positional, a width-2 and a compactly supported model, by selective shifts."""

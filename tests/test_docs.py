@@ -20,7 +20,7 @@ import pytest
 from anyformer.cli.main import main
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ["start.md", "averaging.md", "compile.md"]
+PAGES = ["start.md", "averaging.md", "compile.md", "pytorch.md", "zoo.md"]
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"# (\w+\.py)\n")
 # The width that the pages were written for.

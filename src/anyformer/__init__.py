@@ -6,11 +6,12 @@
 (2, 1)
 """
 
-from anyformer import patterns, targets
+from anyformer import patterns, targets, zoo
 from anyformer.certificates import Certificate, Effort, Verdict, check_contextual_map, verify
 from anyformer.errors import AnyformerError
 from anyformer.model import Model, construct, load, plan, recertify
 from anyformer.networks import Network, evaluate
+from anyformer.parity import parity
 from anyformer.targets import Target, target
 from anyformer.workers import spread
 
@@ -28,6 +29,7 @@ __all__ = [
     "construct",
     "evaluate",
     "load",
+    "parity",
     "patterns",
     "plan",
     "recertify",
@@ -35,4 +37,5 @@ __all__ = [
     "target",
     "targets",
     "verify",
+    "zoo",
 ]

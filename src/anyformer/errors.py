@@ -81,6 +81,18 @@ class ExportError(AnyformerError):
     """A model that a format cannot hold, or of which it cannot say what was asked."""
 
 
+class LabelError(AnyformerError):
+    """Labels that cannot be given, or a file of labels that cannot be read."""
+
+
+class ZooError(AnyformerError):
+    """A name that the zoo does not have, or a model of it that does not hold."""
+
+
+class ParityError(AnyformerError):
+    """Inputs or runtimes that cannot be compared as asked."""
+
+
 class MixerError(AnyformerError):
     """A mixer that cannot be built or run as asked, or that breaks a promise all mixers make."""
 
@@ -91,6 +103,10 @@ class WorkerError(AnyformerError):
 
 class TrainingError(AnyformerError):
     """A corpus, recipe, checkpoint or label that cannot be trained with."""
+
+
+class FolderError(ModelFileError, TrainingError):
+    """A Hugging Face folder that is incomplete, or that names code, pickled weights or other places."""
 
 
 class RunInUse(TrainingError):

@@ -9,8 +9,7 @@ import pytest
 import anyformer as af
 from anyformer.certificates import Certificate, Evidence, Grid, MeasuredError, derive_bound, measure_error
 from anyformer.certificates.claims.declaration import Declaration
-from anyformer.certificates.propagation.enclosures import Enclosure
-from anyformer.certificates.propagation.feed_forward import Arithmetic
+from anyformer.certificates.propagation.enclosures import Arithmetic, Enclosure
 from anyformer.certificates.propagation.propagate import propagate, propagate_stage
 from anyformer.networks import AttentionStage, BlockShape, FeedForwardStage, Network
 from anyformer.networks.digest import digest

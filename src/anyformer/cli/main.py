@@ -9,7 +9,7 @@ import typer
 
 from anyformer.cli.failures import CHECK_FAILED, INTERRUPTED, USAGE, ClickUsageError, report
 from anyformer.cli.help_texts import with_plain_help
-from anyformer.cli.verbs import comparing, exporting, models, patterns, planning, reproducing, training
+from anyformer.cli.verbs import comparing, exporting, models, parity, patterns, planning, reproducing, training, zoo
 from anyformer.errors import AnyformerError
 
 app = typer.Typer(
@@ -20,12 +20,13 @@ app = typer.Typer(
 )
 for verb in (
     *(planning.targets, planning.plan, planning.build, comparing.compare, comparing.curve),
-    *(models.verify, models.run, models.describe, models.trace, exporting.export),
+    *(models.verify, models.run, models.describe, models.trace, parity.parity, exporting.export),
     *(training.pretrain, training.finetune),
 ):
     app.command(verb.__name__)(verb)
 app.add_typer(patterns.app, name="pattern")
 app.add_typer(reproducing.app, name="reproduce")
+app.add_typer(zoo.app, name="zoo")
 
 
 def _show_version(wanted: bool) -> None:

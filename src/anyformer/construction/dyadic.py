@@ -1,9 +1,6 @@
-"""Powers of two, by which float64 multiplies and divides exactly."""
+"""Powers of two, by which every floating-point type multiplies and divides exactly."""
 
 import math
-
-FLOAT_BITS = 53
-"""The bits of a float64's mantissa: whole numbers with so many bits are exact."""
 
 
 def power_of_two_above(x: float) -> float:

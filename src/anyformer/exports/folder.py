@@ -78,7 +78,7 @@ def _contents(network: Network, certificate: Certificate) -> dict[str, bytes]:
             "Save the soft network that was built from it."
         )
     config = Config.of(network)
-    _check_agreement("the certificate", certificate, config)
+    check_agreement("the certificate", certificate, config)
     described = _json_bytes(CONFIG, config.to_json())
     # Checked by the reader's rules, so that a saved model can be loaded.
     config_from_json(described.decode(), Path(CONFIG))
@@ -126,8 +126,8 @@ def _check_name(folder: Path) -> None:
 def _read(folder: Path) -> tuple[Network, Certificate]:
     _check_folder(folder)
     config = config_from_json(_read_text(folder / CONFIG), folder / CONFIG)
-    certificate = _read_certificate(folder / CERTIFICATE)
-    _check_agreement(str(folder / CERTIFICATE), certificate, config)
+    certificate = read_certificate(folder / CERTIFICATE)
+    check_agreement(str(folder / CERTIFICATE), certificate, config)
     return read_network(folder / TENSORS, config), certificate
 
 
@@ -176,7 +176,8 @@ def _read_text(path: Path) -> str:
         raise ModelFileError(f"{path} must be JSON in UTF-8; got {words_of(error)}. Save the model again.") from error
 
 
-def _read_certificate(path: Path) -> Certificate:
+def read_certificate(path: Path) -> Certificate:
+    """A certificate as it stands in a file, which may come from anywhere."""
     text = _read_text(path)
     try:
         return certificate_from_json(text)
@@ -185,7 +186,8 @@ def _read_certificate(path: Path) -> Certificate:
         raise ModelFileError(f"{path}: {error}") from error
 
 
-def _check_agreement(source: str, certificate: Certificate, config: Config) -> None:
+def check_agreement(source: str, certificate: Certificate, config: Config) -> None:
+    """Raise unless a certificate speaks of sequences of this size."""
     for field, claimed, actual in (
         ("tokens", certificate.target.tokens, config.tokens),
         ("width", certificate.target.width, config.width),

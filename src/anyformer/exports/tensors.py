@@ -43,24 +43,27 @@ def tensor_bytes(network: Network) -> bytes:
 def read_network(path: Path, config: Config) -> Network:
     """Read the arrays that the config describes, and no others."""
     tensors = _read_tensors(path, config.shapes(), config.dtype_value)
-    stages = tuple(_stage(k, entry, tensors, config.map_value) for k, entry in enumerate(config.stages))
-    shape = BlockShape(config.heads, config.head_size, config.hidden_size)
-    W_E, W_R, b_R = (tensors.get(name) for name in EMBEDDING)
     try:
-        return Network(
-            config.tokens,
-            config.width,
-            shape,
-            stages,
-            tensors.get(POSITIONS),
-            config.pattern,
-            W_E,
-            W_R,
-            b_R,
-            config.dtype_value,
-        )
+        return assembled(config, tensors)
     except NetworkError as error:
         raise ModelFileError(f"{path}: {error}") from error
+
+
+def assembled(config: Config, tensors: Mapping[str, Array]) -> Network:
+    """The network that a config and the arrays by their names describe."""
+    W_E, W_R, b_R = (tensors.get(name) for name in EMBEDDING)
+    return Network(
+        config.tokens,
+        config.width,
+        BlockShape(config.heads, config.head_size, config.hidden_size),
+        tuple(_stage(k, entry, tensors, config.map_value) for k, entry in enumerate(config.stages)),
+        tensors.get(POSITIONS),
+        config.pattern,
+        W_E,
+        W_R,
+        b_R,
+        config.dtype_value,
+    )
 
 
 def _stage(k: int, entry: StageEntry, tensors: Mapping[str, Any], probability_map: ProbabilityMap) -> Stage:

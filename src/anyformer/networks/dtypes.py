@@ -88,8 +88,19 @@ class DType:
     def rounded_inside(self, x: Array, low: Array, high: Array) -> Array:
         """The nearest numbers of this type for points of a box, moved by one step where that leaves the box."""
         near = self.rounded(x)
-        step = np.ldexp(1.0, np.maximum(np.frexp(near)[1], self.least_exponent + 1) - self.bits)
+        step = self._step(near)
         return np.asarray(np.where(near > high, near - step, np.where(near < low, near + step, near)))
+
+    def rounded_outward(self, low: Array, high: Array) -> tuple[Array, Array]:
+        """Ends of this type that hold all between the given ones, and what of it is rounded to the nearest number."""
+        below, above = self.rounded(low), self.rounded(high)
+        with np.errstate(invalid="ignore"):  # infinite ends stay
+            wide = np.where(below > low, below - self._step(below), below)
+            return np.asarray(wide), np.asarray(np.where(above < high, above + self._step(above), above))
+
+    def _step(self, x: Array) -> Array:
+        """The distance to the next larger number in magnitude."""
+        return np.asarray(np.ldexp(1.0, np.maximum(np.frexp(x)[1], self.least_exponent + 1) - self.bits))
 
     def holds(self, x: Array) -> bool:
         """Whether every entry is a number of this type."""

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from anyformer.certificates.bounds.powers import exponent_data
 from anyformer.certificates.claims.certificate import Certificate
 from anyformer.model import Model
+from anyformer.networks.dtypes import FLOAT64
 from anyformer.networks.layers import own_sizes
 from anyformer.networks.network import Network
 from anyformer.reports.plans import asked
@@ -113,6 +114,7 @@ def _network_data(network: Network) -> dict[str, Any]:
         "positions": network.positional_encoding is not None,
         "connections": None if network.pattern is None else [seen.connections for seen in network.pattern.seen],
         "block_shape": [network.shape.heads, network.shape.head_size, network.shape.hidden_size],
+        "dtype": network.dtype.name,
         "layers": network.layer_count,
         "attention_layers": network.attention_layer_count,
         "parameters": network.parameter_count,
@@ -174,6 +176,7 @@ def _size_facts(model: Model) -> list[tuple[str, str]]:
     network, made = model.network, model.certificate.construction
     return [
         ("method", str(made.get("method", "not stated"))),
+        *([] if network.dtype == FLOAT64 else [("dtype", network.dtype.name)]),
         ("block", _block(network)),
         *_stream_facts(network),
         ("layers", f"{count(network.layer_count)}, of which {count(network.attention_layer_count)} attention"),

@@ -10,6 +10,7 @@ from anyformer.construction.plans.compiled_plan import CompiledPlan
 from anyformer.construction.plans.interpolation_plan import InterpolationPlan
 from anyformer.construction.plans.plan import Plan, PlannedStage
 from anyformer.construction.plans.table_plan import TablePlan
+from anyformer.networks.dtypes import FLOAT64
 from anyformer.patterns.exchange.json_form import in_short
 from anyformer.reports.programs import program_rows, program_summary, program_view, summary_view
 from anyformer.reports.stages import stage_row, stage_table
@@ -27,6 +28,7 @@ def plan_data(plan: Plan) -> dict[str, Any]:
         "epsilon": request.tolerance,
         "positions": plan.has_positions,
         "method": plan.method.name,
+        "dtype": plan.request.dtype.name,
         "block_shape": [plan.shape.heads, plan.shape.head_size, plan.shape.hidden_size],
         **_kind_data(plan),
         "layers": plan.layers,
@@ -77,6 +79,7 @@ def plan_view(plan: Plan) -> RenderableType:
     sizes = facts(
         [
             ("method", plan.method.name),
+            *([] if plan.request.dtype == FLOAT64 else [("dtype", plan.request.dtype.name)]),
             (
                 "block",
                 f"{plan.shape.heads} head{'' if plan.shape.heads == 1 else 's'} of size {plan.shape.head_size}, "

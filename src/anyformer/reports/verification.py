@@ -8,7 +8,7 @@ from rich.text import Text
 
 from anyformer.certificates.bounds.powers import exponent_data
 from anyformer.certificates.checker import Verdict, Verification
-from anyformer.certificates.claims.certificate import Certificate
+from anyformer.certificates.claims.certificate import Certificate, assumptions
 from anyformer.reports.terminal import error_size, facts, heading, numbers, table
 
 STYLES = {Verdict.PROVED: "bold green", Verdict.REFUTED: "bold red", Verdict.UNDECIDED: "bold yellow"}
@@ -41,7 +41,7 @@ def verification_data(result: Verification, certificate: Certificate) -> dict[st
         "measured_error": measured.error,
         "measured_interval": [measured.low, measured.high],
         "witness": None if result.witness is None else result.witness.tolist(),
-        "assumptions": certificate.assumptions,
+        "assumptions": assumptions(certificate.kind, result.claim.dtype),
     }
 
 
@@ -53,7 +53,7 @@ def verification_view(result: Verification, certificate: Certificate) -> Rendera
         facts(
             [
                 ("reason", result.reason),
-                ("measured", _measured(certificate)),
+                *([] if _is_anew(result, certificate) else [("measured", _measured(certificate))]),
                 *_witness(result),
             ]
         ),
@@ -61,8 +61,13 @@ def verification_view(result: Verification, certificate: Certificate) -> Rendera
         facts(list(result.claim.facts().items())),
         _terms(result, certificate),
         heading(f"What it relies on ({certificate.kind.value}):"),
-        facts([("-", one) for one in certificate.assumptions]),
+        facts([("-", one) for one in assumptions(certificate.kind, result.claim.dtype)]),
     )
+
+
+def _is_anew(result: Verification, certificate: Certificate) -> bool:
+    """Whether the verdict is about the weights in another type than the certificate's."""
+    return result.claim.dtype != certificate.dtype
 
 
 def _measured(certificate: Certificate) -> str:
@@ -87,4 +92,5 @@ def _terms(result: Verification, certificate: Certificate) -> RenderableType:
         value_now = None if bound is None else {**bound.terms, "error": bound.upper}.get(name)
         derived = "—" if value_now is None else error_size(value_now)
         rows.append((name.replace("_", " "), derived, error_size(value)))
-    return table(("term", "derived now", "stated"), rows, right=("derived now", "stated"))
+    said = f"stated of {certificate.dtype}" if _is_anew(result, certificate) else "stated"
+    return table(("term", "derived now", said), rows, right=("derived now", said))

@@ -13,8 +13,8 @@ from anyformer.certificates.bounds import interval_bound, job
 from anyformer.certificates.bounds.cells import cells_between, count_cells
 from anyformer.certificates.bounds.interval_bound import interval_sums
 from anyformer.certificates.bounds.job import Job, together
-from anyformer.certificates.propagation.enclosures import Enclosure
-from anyformer.certificates.propagation.feed_forward import Arithmetic, enclose_feed_forward
+from anyformer.certificates.propagation.enclosures import Arithmetic, Enclosure
+from anyformer.certificates.propagation.feed_forward import enclose_feed_forward
 from anyformer.construction import Averaging, Construction, Request
 from anyformer.networks.runs import Layers
 from tests.random_networks import feed_forward_stage

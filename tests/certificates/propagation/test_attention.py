@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anyformer.certificates.propagation.attention import enclose_attention
-from anyformer.certificates.propagation.enclosures import Enclosure
-from anyformer.certificates.propagation.feed_forward import Arithmetic
+from anyformer.certificates.propagation.enclosures import Arithmetic, Enclosure
 from anyformer.networks import AttentionLayer
 from anyformer.networks.evaluate import apply_attention
 from tests.certificates.propagation.exact import precise_attention

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anyformer.certificates.propagation.enclosures import Enclosure
-from anyformer.certificates.propagation.feed_forward import Arithmetic, enclose_feed_forward
+from anyformer.certificates.propagation.enclosures import Arithmetic, Enclosure
+from anyformer.certificates.propagation.feed_forward import enclose_feed_forward
 from anyformer.networks import FeedForwardStage
 from anyformer.networks.evaluate import apply_stage
 from tests.certificates.propagation.exact import exact_feed_forward

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from anyformer.certificates.propagation.attention import enclose_attention
-from anyformer.certificates.propagation.enclosures import Enclosure
-from anyformer.certificates.propagation.feed_forward import Arithmetic
+from anyformer.certificates.propagation.enclosures import Arithmetic, Enclosure
 from anyformer.networks import Entmax, Softmax, Sparsemax
 from anyformer.networks.evaluate import apply_attention
 from anyformer.networks.layers import AttentionLayer
@@ -28,7 +27,7 @@ def shift_layer(rng: np.random.Generator, rho, sharpness: float) -> AttentionLay
     return AttentionLayer(sharpness * reads, b_Q, keys, reads, W_O, rho)
 
 
-@pytest.mark.parametrize("arithmetic", Arithmetic, ids=lambda one: one.name)
+@pytest.mark.parametrize("arithmetic", [Arithmetic.FLOAT64_AND_REAL, Arithmetic.REAL], ids=lambda one: one.name)
 @pytest.mark.parametrize("rho", MAPS, ids=repr)
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 def test_samples_lie_in_the_enclosure(family, rho, arithmetic):

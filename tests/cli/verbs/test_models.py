@@ -313,3 +313,30 @@ def test_inputs_of_a_trace_that_do_not_fit(refused, folders, given):
 def test_inputs_of_a_trace_that_overflow(refused, folders):
     message = refused("trace", folders["mean-scale"], "--input", "1e300, -1e308", kind="NetworkError")
     assert "the values must stay finite" in message
+
+
+def test_a_model_is_built_and_proved_in_float32(tmp_path, call):
+    folder = tmp_path / "model"
+    asked = ("build", "mean-scale", "--tokens", 5, "--epsilon", 1e-3, "--p", "inf", "--dtype", "float32", "-o", folder)
+    assert "dtype       float32" in call(*asked).out
+    proved = call("verify", folder)
+    assert proved.code == 0
+    assert "float32 on the whole domain" in proved.out
+    assert "for every float32 input of the domain" in " ".join(proved.out.split())
+    assert call("describe", folder, "--json").data["dtype"] == "float32"
+
+
+def test_the_same_weights_in_another_type(tmp_path, call):
+    """The claim of a float64 model, examined for float32: proved where there is room, and never called as stated."""
+    folder = tmp_path / "model"
+    assert call("build", "mean-scale", "--tokens", 5, "--epsilon", 1e-3, "--p", "inf", "-o", folder).code == 0
+    proved = call("verify", folder, "--dtype", "float32")
+    assert proved.code == 0
+    assert "stated of float64" in proved.out
+    assert "as stated" not in proved.out
+    undecided = call("verify", folder, "--dtype", "bfloat16", "--json")
+    assert undecided.code == 1
+    assert undecided.data["proved"] is False
+    wrong = call("verify", folder, "--dtype", "float8")
+    assert wrong.code == 2
+    assert "dtype must be one of float64, float32, float16, bfloat16; got 'float8'" in wrong.err

@@ -24,8 +24,7 @@ from anyformer.certificates.bounds.modulus_bound import INFLATION, modulus_sums
 from anyformer.certificates.bounds.powers import LEAST_TOLERANCE, MOST_TOLERANCE, check_exponent, power_above, unit_for
 from anyformer.certificates.bounds.refinement import TIGHTNESS as TIGHTNESS
 from anyformer.certificates.bounds.refinement import Goal, refined_sums
-from anyformer.certificates.propagation.enclosures import Enclosure, up
-from anyformer.certificates.propagation.feed_forward import Arithmetic
+from anyformer.certificates.propagation.enclosures import Arithmetic, Enclosure, up
 from anyformer.certificates.propagation.gate import NotShown, check_weights, vigilant
 from anyformer.certificates.propagation.propagate import propagate, propagate_stage
 from anyformer.certificates.propagation.walls import Reach, follow_domain

@@ -76,18 +76,25 @@ def _of_cells(dtype: DType) -> str:
         + (
             f"if softmax's exp is {_exp(dtype)}, and if {others}."
             if dtype == FLOAT64
-            else f"and if softmax's exp is {_exp(dtype)}."
+            else f"if softmax's exp is {_exp(dtype)}, and if numbers below the smallest normal one are kept."
         )
     )
 
 
 def _of_steps(dtype: DType) -> str:
-    inputs = "every input" if dtype == FLOAT64 else f"every {dtype} input"
-    small = "" if dtype == FLOAT64 else f" Results below {dtype.underflow:.2g} may be anything between 0 and that."
+    runs = (
+        f"with the sums of layers in any order, if attention rounds weighted values before it adds them and softmax's "
+        f"exp is {_exp(dtype)}"
+    )
+    if dtype == FLOAT64:
+        return (
+            f"The bound holds for every input of the domain, for the network in real arithmetic and for its {dtype} "
+            f"evaluation {runs}."
+        )
     return (
-        f"The bound holds for {inputs} of the domain, for the network in real arithmetic and for its {dtype} "
-        f"evaluation with the sums of layers in any order, if attention rounds weighted values before it adds them and "
-        f"softmax's exp is {_exp(dtype)}.{small}"
+        f"The bound holds for every input of the domain for the network in real arithmetic, and for every {dtype} "
+        f"input of the domain for its {dtype} evaluation {runs}. Results below {dtype.underflow:.2g} may be anything "
+        f"between 0 and that."
     )
 
 

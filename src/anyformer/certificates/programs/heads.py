@@ -175,7 +175,8 @@ def _offsets(stream: Stream, head: Head, step: Attend, reach: float) -> tuple[fl
     # The two differences are rounded by less than this.
     slip = 4 * UNIT * (np.abs(scores) + np.abs(np.where(hidden, 0.0, wanted))).max()
     spread = np.where(hidden, -np.inf, gap).max(axis=1) - np.where(hidden, np.inf, gap).min(axis=1)
-    fixed = float((spread / 2 + doubt.max(axis=1)).max()) + slip + in_doubt
+    # What is doubtful of a hidden key counts for the leak alone.
+    fixed = float((spread / 2 + np.where(hidden, 0.0, doubt).max(axis=1)).max()) + slip + in_doubt
     if not (hidden & sees).any():
         return 0.0, fixed
     open_least = np.where(hidden, np.inf, scores - doubt).min(axis=1)

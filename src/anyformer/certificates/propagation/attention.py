@@ -18,6 +18,7 @@ from anyformer.arrays import Array
 from anyformer.certificates.propagation.enclosures import (
     SMALLEST,
     ULP,
+    Arithmetic,
     Enclosure,
     affine,
     stack,
@@ -25,14 +26,10 @@ from anyformer.certificates.propagation.enclosures import (
     up,
     up_times,
 )
-from anyformer.certificates.propagation.feed_forward import NORMAL, Arithmetic
 from anyformer.networks.layers import AttentionLayer
 from anyformer.networks.network import View
 from anyformer.networks.probability_maps import ProbabilityMap, Softmax
 from anyformer.patterns.neighbours import Neighbours
-
-# exp(−s) is below half the smallest float, so float64 rounds it to 0, for every s above 1075·ln 2.
-UNDERFLOW = math.ceil(1075 * math.log(2))
 
 
 def enclose_attention(layer: AttentionLayer, x: Enclosure, arithmetic: Arithmetic, view: View = None) -> Enclosure:
@@ -48,7 +45,7 @@ def enclose_attention(layer: AttentionLayer, x: Enclosure, arithmetic: Arithmeti
     columns = np.concatenate([layer.W_O[h] for h in heads], axis=1)
     result = stack(
         [
-            affine(np.concatenate([[1.0], row]), stack([x[..., coordinate], *outputs]))
+            affine(np.concatenate([[1.0], row]), stack([x[..., coordinate], *outputs]), arithmetic=arithmetic)
             for coordinate, row in enumerate(columns)
         ]
     )
@@ -81,12 +78,12 @@ def _head_among(
     layer: AttentionLayer, h: int, queries: Enclosure, keys: Enclosure, arithmetic: Arithmetic
 ) -> list[Enclosure]:
     """What head h returns to queries that all see the same keys: (batch, queries) per unit of head size."""
-    values = affine(layer.W_V[h], keys[..., None, :])
+    values = affine(layer.W_V[h], keys[..., None, :], arithmetic=arithmetic)
     units, askers = range(len(layer.W_V[h])), queries.low.shape[1]
     if not layer.W_K[h].any() or not (layer.W_Q[h].any() or layer.b_Q[h].any()):
         return [_mean(values[..., unit], arithmetic, askers) for unit in units]
     if len(layer.W_V[h]) == 1 and np.array_equal(layer.W_V[h], layer.W_K[h]):
-        query = affine(layer.W_Q[h], queries[..., None, :], layer.b_Q[h])
+        query = affine(layer.W_Q[h], queries[..., None, :], layer.b_Q[h], arithmetic)
         return [_tilted_mean(query[..., 0], values[..., 0], arithmetic, layer.probability_map)]
     return [_hull(values[..., unit], arithmetic, askers) for unit in units]
 
@@ -105,21 +102,25 @@ def _hull(values: Enclosure, arithmetic: Arithmetic, askers: int) -> Enclosure:
 
 
 def _mean(values: Enclosure, arithmetic: Arithmetic, askers: int) -> Enclosure:
-    """The plain mean over keys: all scores are exactly 0, so all weights are float64's 1/n, whatever the map.
+    """The plain mean over keys: all scores are exactly 0, so all weights are the type's own 1/n, whatever the map.
 
     Where n·fl(v/n) = v for every v, each weighted value is v/n to the bit, and only their sum can round.
     """
     tokens = values.low.shape[1]
-    weight = 1.0 / tokens
-    parts = weight * values.low
-    back, error = sum_of_products(np.array([float(tokens)]), parts[..., None])
+    rounded = arithmetic.dtype.rounded
+    weight = float(rounded(np.array(1.0 / tokens)))
+    parts = rounded(weight * values.low)
+    back, error = sum_of_products(np.array([float(tokens)]), parts[..., None], arithmetic)
     whole = (back == values.low) & (error == 0) & (values.low == values.high)
     exact = whole.all(axis=1, keepdims=True)
-    mean = affine(np.full(tokens, weight), values)
+    mean = affine(np.full(tokens, weight), values, arithmetic=arithmetic)
     # 1/n is off by half an ulp, and each product may underflow.
     size = np.maximum(np.abs(values.low), np.abs(values.high)).max(axis=1)
-    wide = up(_rounding_of_means(values, arithmetic)[:, 0] + np.where(size == 0, 0.0, 4 * ULP * size + SMALLEST))
-    summed, rounding = sum_of_products(np.ones(tokens), parts)
+    wide = up(
+        _rounding_of_means(values, arithmetic)[:, 0]
+        + np.where(size == 0, 0.0, 4 * arithmetic.ulp * size + arithmetic.smallest)
+    )
+    summed, rounding = sum_of_products(np.ones(tokens), parts, arithmetic)
     exact_sum = exact[:, 0] & (rounding == 0)
     low = np.where(exact_sum, summed, mean.low - wide)
     high = np.where(exact_sum, summed, mean.high + wide)
@@ -128,12 +129,12 @@ def _mean(values: Enclosure, arithmetic: Arithmetic, askers: int) -> Enclosure:
 
 
 def _rounding_of_means(values: Enclosure, arithmetic: Arithmetic) -> Array:
-    """How far float64 may push a mean out of the hull: exp, normalisation and sum cost a few ulps each."""
+    """How far rounding may push a mean out of the hull: exp, normalisation and sum cost a few ulps each."""
     size = np.maximum(np.abs(values.low), np.abs(values.high)).max(axis=1, keepdims=True)
     operations = 2 * values.low.shape[1] + 16
-    if arithmetic is Arithmetic.REAL:
+    if not arithmetic.covers_program:
         return np.zeros_like(size)
-    return np.where(size == 0, 0.0, up(operations * (ULP * size + SMALLEST)))
+    return np.where(size == 0, 0.0, up(operations * (arithmetic.ulp * size + arithmetic.smallest)))
 
 
 def _tilted_mean(
@@ -163,7 +164,7 @@ def _near_maximum(
     """T(q; k) for q > 0, by the bound above; entries with q <= 0 are not used by the caller."""
     slack = keys.slack.max(axis=1, keepdims=True)
     top_low, top_high = keys.low.max(axis=1, keepdims=True), keys.high.max(axis=1, keepdims=True)
-    # The same for every query: gaps of the keys below the winner, for float64 and (with the slack) for real arithmetic.
+    # The same for every query: gaps of the keys below the winner, for the program and (with the slack) for the reals.
     gap_low = np.maximum(top_low - keys.high, 0.0)
     gap_high = up(top_high - keys.low)
     sharpness = np.maximum(tilt.low - tilt.slack, SMALLEST)[..., None]
@@ -173,17 +174,17 @@ def _near_maximum(
     else:
         # A key that lags far enough behind has no weight; the others together have at most all of it.
         with np.errstate(over="ignore"):
-            out = sharpness * real_gaps[0] * (1 - 8 * ULP) >= _lag(probability_map)
+            out = sharpness * real_gaps[0] * (1 - 8 * ULP) >= _lag(probability_map, arithmetic)
         losses = np.where(out, 0.0, real_gaps[1])
     loss = up(losses.sum(axis=-1))
     shape = tilt.low.shape
     low, high = np.broadcast_to(top_low, shape), np.broadcast_to(top_high, shape)
     spread = up(slack + loss)
-    if arithmetic is Arithmetic.REAL:
+    if not arithmetic.covers_program:
         return Enclosure(low, high, spread)
-    saturated = _is_saturated(tilt, keys, gap_low, gap_high, _lag(probability_map))
+    saturated = _is_saturated(tilt, keys, gap_low, gap_high, _lag(probability_map, arithmetic), arithmetic)
     if isinstance(probability_map, Softmax):
-        drift = _drift(tilt, keys, gap_high) + _rounding_of_means(keys, arithmetic)
+        drift = _drift(tilt, keys, gap_high, arithmetic) + _rounding_of_means(keys, arithmetic)
         loose_low, loose_high = low - up(loss + drift), high + drift
     else:
         hull = _hull(keys, arithmetic, shape[1])
@@ -191,13 +192,13 @@ def _near_maximum(
     return Enclosure(np.where(saturated, low, loose_low), np.where(saturated, high, loose_high), spread)
 
 
-def _lag(probability_map: ProbabilityMap) -> float:
-    """The lag in the scores from which on a loser's weight is 0 in float64: by definition, or because exp underflows.
+def _lag(probability_map: ProbabilityMap, arithmetic: Arithmetic) -> float:
+    """The lag in the scores from which on a loser's weight is 0: by definition, or because exp underflows.
 
     Slightly more than the threshold, so that rounding of the lag cannot decide.
     """
     if isinstance(probability_map, Softmax):
-        return UNDERFLOW
+        return math.ceil(arithmetic.dtype.exp_underflow)
     return float(probability_map.saturating_scale(1.0)) * (1 + 2.0**-20)
 
 
@@ -211,28 +212,32 @@ def _largest_loss(q: Array, gap_low: Array, gap_high: Array) -> Array:
     return up_times(at, power)
 
 
-def _is_saturated(tilt: Enclosure, keys: Enclosure, gap_low: Array, gap_high: Array, lag: float) -> Array:
-    """Whether float64 gives the losers weight exactly 0 and equal winners exactly equal weights, a power of two.
+def _is_saturated(
+    tilt: Enclosure, keys: Enclosure, gap_low: Array, gap_high: Array, lag: float, arithmetic: Arithmetic
+) -> Array:
+    """Whether the program gives the losers weight exactly 0 and equal winners exactly equal weights, a power of two.
 
     Shares of a key are then exact, unless the key is so small that they underflow.
     """
     size = np.maximum(np.abs(keys.low), np.abs(keys.high)).max(axis=1)[:, None, None]
     with np.errstate(over="ignore", invalid="ignore"):
-        score_gap = tilt.low[..., None] * gap_low[:, None, :] - 8 * ULP * tilt.high[..., None] * size
+        score_gap = tilt.low[..., None] * gap_low[:, None, :] - 8 * arithmetic.ulp * tilt.high[..., None] * size
     wins = gap_high == 0
     ties = wins.sum(axis=1)
     settled = (wins[:, None, :] | (score_gap >= lag)).all(axis=-1)
     top = np.abs(keys.high.max(axis=1))
-    shared = (ties == 1) | (np.isin(ties, 2 ** np.arange(32)) & ((top == 0) | (top >= NORMAL)))
+    shared = (ties == 1) | (np.isin(ties, 2 ** np.arange(32)) & ((top == 0) | (top >= arithmetic.normal)))
     return np.asarray(settled & shared[:, None])
 
 
-def _drift(tilt: Enclosure, keys: Enclosure, gap_high: Array) -> Array:
-    """How much float64 errors in the scores can move the mean: a score error e changes the odds by a factor e^{2e}."""
+def _drift(tilt: Enclosure, keys: Enclosure, gap_high: Array, arithmetic: Arithmetic) -> Array:
+    """How much rounding errors in the scores can move the mean: a score error e changes the odds by a factor e^{2e}."""
     size = np.maximum(np.abs(keys.low), np.abs(keys.high)).max(axis=1, keepdims=True)
     steepest = np.maximum(np.abs(tilt.low), np.abs(tilt.high))
     with np.errstate(over="ignore", invalid="ignore"):
-        drift = up_times(gap_high.max(axis=1, keepdims=True), np.expm1(8 * ULP * steepest * size) + NORMAL)
+        drift = up_times(
+            gap_high.max(axis=1, keepdims=True), np.expm1(8 * arithmetic.ulp * steepest * size) + arithmetic.normal
+        )
     return np.where(np.isnan(drift), np.inf, drift)
 
 
@@ -255,23 +260,27 @@ def _with_pair_bound(layer: AttentionLayer, x: Enclosure, result: Enclosure, ari
     under the weights: it is not negative, so the sign of the sum is known, and at most (range of k)²/4, so nearly
     equal keys are hardly moved.
     """
-    keys = affine(layer.W_K[0], x[..., None, :])[..., 0]
-    query = affine(layer.W_Q[0], x[..., None, :], layer.b_Q[0])[..., 0]
+    keys = affine(layer.W_K[0], x[..., None, :], arithmetic=arithmetic)[..., 0]
+    query = affine(layer.W_Q[0], x[..., None, :], layer.b_Q[0], arithmetic)[..., 0]
     k = keys.folded()
     spread = up(k.high.max(axis=1, keepdims=True) - k.low.min(axis=1, keepdims=True))
     tilt = float(layer.b_Q[0, 0] - layer.b_Q[1, 0])
     most = np.broadcast_to(up_times(up(np.array(abs(tilt))), up_times(spread, spread)) / 4 + SMALLEST, x.low.shape[:2])
     least = np.zeros_like(most)
-    if arithmetic is Arithmetic.FLOAT64_AND_REAL:
+    if arithmetic.covers_program:
         # Both heads round; so do their scores; so does adding them to x.
         doubt = 2 * up(
-            _drift(query, keys, np.broadcast_to(spread, keys.low.shape)) + 2 * _rounding_of_means(keys, arithmetic)
+            _drift(query, keys, np.broadcast_to(spread, keys.low.shape), arithmetic)
+            + 2 * _rounding_of_means(keys, arithmetic)
         )
         least, most = least - doubt, most + doubt
     before, after = x.folded(), result.folded()
     gain = np.sign(tilt) * layer.W_O[0, :, 0]
     bound = stack(
-        [affine(np.array([1.0, g]), stack([before[..., i], Enclosure.box(least, most)])) for i, g in enumerate(gain)]
+        [
+            affine(np.array([1.0, g]), stack([before[..., i], Enclosure.box(least, most)]), arithmetic=arithmetic)
+            for i, g in enumerate(gain)
+        ]
     ).folded()
     point = result.low == result.high
     return Enclosure(

@@ -1,8 +1,8 @@
-"""Sets that hold what a network computes in real arithmetic and what it computes in float64, both at once.
+"""Sets that hold what a network computes in real arithmetic and what it computes in float64 or float32, both at once.
 
 An `Enclosure` has two readings, entry by entry:
 
-- the float64 program's value lies in [low, high];
+- the program's value lies in [low, high];
 - the real-arithmetic value lies in [low − slack, high + slack].
 
 The ends carry what is large and known, often a single float; the slack carries what is tiny beside it, such as the
@@ -14,28 +14,74 @@ neither the positive nor the negative ones add up to more than 2⁵³q, every pa
 float. Nothing rounds, and every order gives the same bits. Otherwise the error of k operations is at most
 k·u/(1 − k·u)·Σ|products| with u = 2⁻⁵³, and 2⁻¹⁰⁷⁴ for each product that underflows; the ends move outwards by more
 than that. One rule covers both the program and this checker's own arithmetic. `gate` shows that the program's sums are
-finite.
+finite. A program in float32 has 24 bits where float64 has 53, u = 2⁻²⁴ and 2⁻¹⁴⁹ for 2⁻¹⁰⁷⁴; the checker computes in
+float64 all the same.
 
 NaN. The checker runs with NumPy's floating-point errors switched on (`gate.vigilant`): an operation that makes NaN or
 overflows raises, and the verdict is undecided. Where an end may be infinite and ∞ − ∞ can occur, the code handles it on
 that line, and NaN becomes "nothing is known": −∞ for a low end, ∞ for a high end or an error.
 """
 
+import enum
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from anyformer.arrays import Array
+from anyformer.errors import NotShown
+from anyformer.networks.dtypes import FLOAT32, FLOAT64, DType
 
 ULP = 2.0**-52
 SMALLEST = 5e-324
-EXACT_INTEGERS = 2.0**53
+
+
+class Arithmetic(enum.Enum):
+    """Which arithmetic an enclosure must cover: a program in a type and the network in real arithmetic, or the second
+    alone."""
+
+    FLOAT64_AND_REAL = FLOAT64
+    FLOAT32_AND_REAL = FLOAT32
+    REAL = None
+
+    @classmethod
+    def of(cls, dtype: DType) -> "Arithmetic":
+        """For a network of this type."""
+        for one in cls:
+            if one.value == dtype:
+                return one
+        raise NotShown(f"cells are followed in float64 and float32 alone; the network is of {dtype}")
+
+    @property
+    def covers_program(self) -> bool:
+        """Whether roundings of a program count."""
+        return self.value is not None
+
+    @property
+    def dtype(self) -> DType:
+        """The program's type; the checker's own where there is no program."""
+        return self.value or FLOAT64
+
+    @property
+    def ulp(self) -> float:
+        """Two roundings, relatively."""
+        return 2 * self.dtype.unit
+
+    @property
+    def smallest(self) -> float:
+        """What an operation may lose to underflow."""
+        return self.dtype.tiny
+
+    @property
+    def normal(self) -> float:
+        """From here on a number x and also x·u are normal, with all their bits."""
+        return math.ldexp(1.0, self.dtype.least_exponent + self.dtype.bits + 9)
 
 
 @dataclass(frozen=True, eq=False)
 class Enclosure:
-    """Float64 values within [low, high], real values within [low − slack, high + slack]."""
+    """The program's values within [low, high], real values within [low − slack, high + slack]."""
 
     low: Array
     high: Array
@@ -92,13 +138,15 @@ def up_times(a: Array, b: Array) -> Array:
 def low_bit(x: Array) -> Array:
     """The largest power of two that x is a multiple of; infinity for 0, which is a multiple of all."""
     mantissa, exponent = np.frexp(np.where(np.isfinite(x), x, 1.0))
-    digits = np.abs(mantissa * EXACT_INTEGERS).astype(np.int64)
+    digits = np.abs(mantissa * 2.0**53).astype(np.int64)
     lowest = (digits & -digits).astype(np.float64)
     return np.where(x == 0, np.inf, np.ldexp(lowest, exponent - 53))
 
 
-def sum_of_products(weights: Array, x: Array) -> tuple[Array, Array]:
-    """Σ weights·x over the last axis, and by how much any float64 evaluation of it may be off: 0 where it is exact.
+def sum_of_products(
+    weights: Array, x: Array, arithmetic: Arithmetic = Arithmetic.FLOAT64_AND_REAL
+) -> tuple[Array, Array]:
+    """Σ weights·x over the last axis, and by how much any evaluation of it may be off: 0 where it is exact.
 
     A zero weight drops its factor, even an infinite one. Where the sum is infinite or ∞ − ∞, the error is infinite.
     """
@@ -109,22 +157,28 @@ def sum_of_products(weights: Array, x: Array) -> tuple[Array, Array]:
         negative = -np.minimum(products, 0.0).sum(axis=-1)
         quantum = np.where(absent, np.inf, low_bit(weights) * low_bit(x)).min(axis=-1)
         # These two sums may have been rounded down to the limit themselves, hence up().
-        exact = (up(np.maximum(positive, negative)) <= EXACT_INTEGERS * quantum) & (quantum > 0)
+        exact = up(np.maximum(positive, negative)) <= 2.0**arithmetic.dtype.bits * quantum
+        exact &= quantum >= arithmetic.smallest
         exact &= np.isfinite(positive + negative)
         operations = products.shape[-1] + 4
-        error = up(operations * (ULP * (positive + negative) + SMALLEST))
+        error = up(operations * (arithmetic.ulp * (positive + negative) + arithmetic.smallest))
         return products.sum(axis=-1), np.where(exact, 0.0, np.where(np.isnan(error), np.inf, error))
 
 
-def affine(weights: Array, x: Enclosure, bias: Array | None = None) -> Enclosure:
+def affine(
+    weights: Array,
+    x: Enclosure,
+    bias: Array | None = None,
+    arithmetic: Arithmetic = Arithmetic.FLOAT64_AND_REAL,
+) -> Enclosure:
     """Enclose weights·x + bias over the last axis. The shapes are broadcast; the bias enters as one more product."""
     if bias is not None:
         weights, x = _with_bias(weights, x, bias)
     slack = up(up_times(np.abs(weights), x.slack).sum(axis=-1))
-    lowest, error_below = sum_of_products(weights, np.where(weights >= 0, x.low, x.high))
+    lowest, error_below = sum_of_products(weights, np.where(weights >= 0, x.low, x.high), arithmetic)
     if np.array_equal(x.low, x.high) and not error_below.any():
         return Enclosure(lowest, lowest, slack)
-    highest, error_above = sum_of_products(weights, np.where(weights >= 0, x.high, x.low))
+    highest, error_above = sum_of_products(weights, np.where(weights >= 0, x.high, x.low), arithmetic)
     with np.errstate(invalid="ignore", over="ignore"):
         low, high = lowest - error_below, highest + error_above
     # ∞ − ∞ means that nothing is known on that side.

@@ -10,7 +10,6 @@ layer. There:
 - *generic*: interval arithmetic, exact on points.
 """
 
-import enum
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,20 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyformer.arrays import Array, Integers
-from anyformer.certificates.propagation.enclosures import SMALLEST, ULP, Enclosure, affine, stack, sum_of_products, up
+from anyformer.certificates.propagation.enclosures import Arithmetic, Enclosure, affine, stack, sum_of_products, up
 from anyformer.certificates.propagation.gate import check_feed_forward, largest
+from anyformer.networks.dtypes import FLOAT64
 from anyformer.networks.layers import FeedForwardStage
 from anyformer.networks.runs import LayerRun, Layers, runs
-
-# From here on a number x and also x·2⁻⁵³ are normal, with all their bits.
-NORMAL = 2.0**-960
-
-
-class Arithmetic(enum.Enum):
-    """Which arithmetic an enclosure must cover."""
-
-    FLOAT64_AND_REAL = "the float64 program and the network in real arithmetic"
-    REAL = "the network in real arithmetic"
 
 
 def enclose_feed_forward(
@@ -43,8 +33,8 @@ def enclose_feed_forward(
     size = largest(x)
     for run in runs(stage):
         size = max(size, _walk(stage, run, x, arithmetic, layers))
-    if arithmetic is Arithmetic.FLOAT64_AND_REAL:
-        check_feed_forward(stage, size)
+    if arithmetic.covers_program:
+        check_feed_forward(stage, size, arithmetic)
     return x[places]
 
 
@@ -66,7 +56,8 @@ def _walk(stage: FeedForwardStage, run: LayerRun, x: Enclosure, arithmetic: Arit
     tokens = np.arange(len(x.low))
     layer = np.full(len(tokens), run.start)
     while True:
-        if layers is Layers.AWAKE:
+        # Which layers sleep is known with float64's roundings in mind; other types take them all.
+        if layers is Layers.AWAKE and arithmetic.dtype == FLOAT64:
             here = x[tokens].folded()
             layer = run.next_awake(layer, *run.reading(here.low, here.high))
         tokens, layer = tokens[layer < run.stop], layer[layer < run.stop]
@@ -94,22 +85,22 @@ class _Layers:
 
 def _enclose(units: _Layers, x: Enclosure, coordinate: int | None, arithmetic: Arithmetic) -> Enclosure:
     if coordinate is None:
-        return _generic(units, x)
+        return _generic(units, x, arithmetic)
     wide = x.low[:, coordinate] < x.high[:, coordinate]
     if not wide.any():
-        return _generic(units, x)
+        return _generic(units, x, arithmetic)
     result = Enclosure(np.empty_like(x.low), np.empty_like(x.low), np.empty_like(x.low))
     for rows, part in (
         (wide, _along(units[wide], coordinate, x[wide], arithmetic)),
-        (~wide, _generic(units[~wide], x[~wide])),
+        (~wide, _generic(units[~wide], x[~wide], arithmetic)),
     ):
         result.low[rows], result.high[rows], result.slack[rows] = part.low, part.high, part.slack
     return result
 
 
-def _generic(units: _Layers, x: Enclosure) -> Enclosure:
-    """Interval arithmetic, exact on points wherever float64 is."""
-    hidden = affine(units.W_1, x[:, None, :], units.b_1)
+def _generic(units: _Layers, x: Enclosure, arithmetic: Arithmetic) -> Enclosure:
+    """Interval arithmetic, exact on points wherever the program is."""
+    hidden = affine(units.W_1, x[:, None, :], units.b_1, arithmetic)
     silent = hidden.high + hidden.slack <= 0
     hidden = Enclosure(np.maximum(hidden.low, 0.0), np.maximum(hidden.high, 0.0), np.where(silent, 0.0, hidden.slack))
     outputs = []
@@ -117,7 +108,7 @@ def _generic(units: _Layers, x: Enclosure) -> Enclosure:
         weights = units.W_2[:, coordinate]
         terms = stack([x[:, coordinate], *(hidden[:, unit] for unit in range(weights.shape[1]))])
         weights = np.concatenate([np.ones((len(weights), 1)), weights], axis=1)
-        outputs.append(affine(weights, terms, units.b_2[:, coordinate]))
+        outputs.append(affine(weights, terms, units.b_2[:, coordinate], arithmetic))
     return stack(outputs)
 
 
@@ -136,17 +127,20 @@ def _along(units: _Layers, coordinate: int, x: Enclosure, arithmetic: Arithmetic
     """The range of layers all of whose units read one coordinate, known as an interval."""
     x = x.folded()
     t_low, t_high = x.low[:, coordinate], x.high[:, coordinate]
-    ranges = [_range(units, coordinate, output, t_low, t_high) for output in range(x.low.shape[1])]
+    ranges = [_range(units, coordinate, output, t_low, t_high, arithmetic) for output in range(x.low.shape[1])]
     low, high = (np.stack(ends, axis=1) for ends in zip(*ranges, strict=True))
-    if arithmetic is Arithmetic.FLOAT64_AND_REAL:
-        margin = _rounding_between(units, coordinate, t_low[:, None], t_high[:, None])
-        low, high = low - margin, high + margin
+    if arithmetic.covers_program:
+        margin = _rounding_between(units, coordinate, t_low[:, None], t_high[:, None], arithmetic)
+        # Where nothing but the last addition is rounded, it stays between numbers of the type.
+        low, high = arithmetic.dtype.rounded_outward(low - margin, high + margin)
     others = Enclosure.box(x.low.copy(), x.high.copy())
     others.low[:, coordinate] = others.high[:, coordinate] = 0.0
-    return affine(np.ones(2), stack([Enclosure.box(low, high), others]))
+    return affine(np.ones(2), stack([Enclosure.box(low, high), others]), arithmetic=arithmetic)
 
 
-def _range(units: _Layers, coordinate: int, output: int, t_low: Array, t_high: Array) -> tuple[Array, Array]:
+def _range(
+    units: _Layers, coordinate: int, output: int, t_low: Array, t_high: Array, arithmetic: Arithmetic
+) -> tuple[Array, Array]:
     """Bounds of one output coordinate for t in [t_low, t_high], the other coordinates being 0.
 
     Where the line beyond the outermost kink is flat, the interval is cut off at the kink: this avoids the rounding of
@@ -157,21 +151,28 @@ def _range(units: _Layers, coordinate: int, output: int, t_low: Array, t_high: A
     # A unit that does not read t has no kink; 0 is as good a place as any.
     kinks = -units.b_1 / np.where(slopes == 0, 1.0, slopes) * (slopes != 0)
     for side, outermost in ((1.0, kinks.max(axis=1)), (-1.0, kinks.min(axis=1))):
-        growth, error = _growth(units, coordinate, output, side)
+        growth, error = _growth(units, coordinate, output, side, arithmetic)
         flat = (growth == 0) & (error == 0)
         stop = np.minimum if side > 0 else np.maximum
         t_low, t_high = (np.where(flat, stop(t, outermost), t) for t in (t_low, t_high))
     spots = np.concatenate([t_low[:, None], t_high[:, None], np.clip(kinks, t_low[:, None], t_high[:, None])], axis=1)
     some = np.clip(0.0, t_low, t_high)[:, None]
-    low, high = _values_at(units, coordinate, output, np.where(np.isfinite(spots), spots, some))
+    low, high = _values_at(units, coordinate, output, np.where(np.isfinite(spots), spots, some), arithmetic)
     for side, endless in ((1.0, t_high == np.inf), (-1.0, t_low == -np.inf)):
-        growth, error = _growth(units, coordinate, output, side)
+        growth, error = _growth(units, coordinate, output, side, arithmetic)
         high = np.where(endless & ~(side * growth + error <= 0), np.inf, high)
         low = np.where(endless & ~(side * growth - error >= 0), -np.inf, low)
     return low, high
 
 
-def images(stage: FeedForwardStage, layers: range, coordinate: int, t_low: float, t_high: float) -> tuple[Array, Array]:
+def images(
+    stage: FeedForwardStage,
+    layers: range,
+    coordinate: int,
+    t_low: float,
+    t_high: float,
+    arithmetic: Arithmetic = Arithmetic.FLOAT64_AND_REAL,
+) -> tuple[Array, Array]:
     """The image of an interval of t under each of some layers that read only the coordinate t, in float64 and exactly.
 
     Shape (layers, width): for that coordinate where t goes, for the others what is added to them. Below the kinks of
@@ -183,9 +184,9 @@ def images(stage: FeedForwardStage, layers: range, coordinate: int, t_low: float
     rests = (slopes >= 0).all(axis=1) & ((slopes > 0) | (units.b_1 <= 0)).all(axis=1) & (units.b_2 == 0).all(axis=1)
     low = np.where(rests, np.clip(first, t_low, t_high), t_low)
     high = np.full(len(layers), t_high)
-    ranges = [_range(units, coordinate, output, low, high) for output in range(stage.width)]
+    ranges = [_range(units, coordinate, output, low, high, arithmetic) for output in range(stage.width)]
     least, most = (np.stack(ends, axis=1) for ends in zip(*ranges, strict=True))
-    margin = _rounding_between(units, coordinate, low[:, None], high[:, None])
+    margin = _rounding_between(units, coordinate, low[:, None], high[:, None], arithmetic)
     least, most = least - margin, most + margin
     at_rest = (rests & (low > t_low))[:, None]
     moved = np.arange(stage.width) == coordinate
@@ -194,35 +195,37 @@ def images(stage: FeedForwardStage, layers: range, coordinate: int, t_low: float
     return least, most
 
 
-def _growth(units: _Layers, coordinate: int, output: int, side: float) -> tuple[Array, Array]:
+def _growth(units: _Layers, coordinate: int, output: int, side: float, arithmetic: Arithmetic) -> tuple[Array, Array]:
     """The slope of an output coordinate beyond the outermost kink on one side, and what rounding may have added."""
     slopes = units.W_1[:, :, coordinate]
     alive = np.where(side * slopes > 0, units.W_2[:, output], 0.0)
     residual = np.full((len(slopes), 1), float(output == coordinate))
     return sum_of_products(
-        np.concatenate([residual, alive], axis=1), np.concatenate([np.ones_like(residual), slopes], axis=1)
+        np.concatenate([residual, alive], axis=1), np.concatenate([np.ones_like(residual), slopes], axis=1), arithmetic
     )
 
 
-def _values_at(units: _Layers, coordinate: int, output: int, spots: Array) -> tuple[Array, Array]:
+def _values_at(
+    units: _Layers, coordinate: int, output: int, spots: Array, arithmetic: Arithmetic
+) -> tuple[Array, Array]:
     """The least and greatest value of an output coordinate over some values of one coordinate, the others being 0."""
     tokens, count = spots.shape
     points = np.zeros((tokens * count, units.b_2.shape[1]))
     points[:, coordinate] = spots.ravel()
-    values = _generic(units[np.repeat(np.arange(tokens), count)], Enclosure.box(points, points))[:, output]
+    values = _generic(units[np.repeat(np.arange(tokens), count)], Enclosure.box(points, points), arithmetic)[:, output]
     values = values.reshape(tokens, count)
     return values.low.min(axis=1), values.high.max(axis=1)
 
 
-def _rounding_between(units: _Layers, coordinate: int, t_low: Array, t_high: Array) -> Array:
-    """By how much the float64 program may leave the range at inputs between the ends and the kinks.
+def _rounding_between(units: _Layers, coordinate: int, t_low: Array, t_high: Array, arithmetic: Arithmetic) -> Array:
+    """By how much the program may leave the range at inputs between the ends and the kinks.
 
     By nothing if one unit alone is awake, its input w·t + b is exact and so is its product with W_2, a power of two:
     then only the last addition rounds, and rounding is monotone, so it cannot leave a range whose ends are floats.
 
-    w·t + b is exact by Sterbenz' lemma, |b|/2 <= |w·t| <= 2|b| with opposite signs, for |b| >= NORMAL: then w·t is a
-    normal number, a multiple of 2⁻⁵³|b|, and its product with W_2 is exact if |W_2·b| >= NORMAL as well. Or b = 0: t is
-    a multiple of 2⁻¹⁰⁷⁴, and stays one times |w| >= 1 and times |w·W_2| >= 1.
+    w·t + b is exact by Sterbenz' lemma, |b|/2 <= |w·t| <= 2|b| with opposite signs, for |b| >= `normal`: then w·t is a
+    normal number, a multiple of u·|b|, and its product with W_2 is exact if |W_2·b| >= `normal` as well. Or b = 0: t is
+    a multiple of the smallest number, and stays one times |w| >= 1 and times |w·W_2| >= 1.
     """
     slopes, biases, W_2, b_2 = units.W_1[:, :, coordinate], units.b_1, units.W_2, units.b_2
     reach = np.maximum(np.abs(t_low), np.abs(t_high))
@@ -230,20 +233,21 @@ def _rounding_between(units: _Layers, coordinate: int, t_low: Array, t_high: Arr
     parts = np.abs(slopes) * reach + np.abs(biases)
     size = reach + (np.abs(W_2) * parts[:, None, :]).sum(axis=2) + np.abs(b_2)
     # What underflows in a unit is multiplied by its W_2.
-    margin = up(operations * (ULP * size + SMALLEST * (1 + np.abs(W_2).sum(axis=2))))
+    normal = arithmetic.normal
+    margin = up(operations * (arithmetic.ulp * size + arithmetic.smallest * (1 + np.abs(W_2).sum(axis=2))))
     ends = np.stack([slopes * t_low, slopes * t_high])
     # A unit may be asleep in float64 only because w·t underflows, while it is awake in real arithmetic.
-    lost = (np.abs(ends) < NORMAL) & (np.stack([t_low, t_high]) != 0) & (slopes != 0) & (biases == 0)
+    lost = (np.abs(ends) < normal) & (np.stack([t_low, t_high]) != 0) & (slopes != 0) & (biases == 0)
     awake = ~(((ends + biases <= 0) & ~lost).all(axis=0) | (W_2 == 0).all(axis=1))
     opposite = (np.sign(ends) == -np.sign(biases)).all(axis=0)
     near = (np.abs(ends) >= np.abs(biases) / 2).all(axis=0) & (np.abs(ends) <= np.abs(biases) * 2).all(axis=0)
-    sterbenz = opposite & near & (np.abs(biases) >= NORMAL)
+    sterbenz = opposite & near & (np.abs(biases) >= normal)
     homogeneous = (biases == 0) & (np.abs(slopes) >= 1)
     alone = (awake.sum(axis=1) <= 1) & (~awake | sterbenz | homogeneous).all(axis=1)
     is_power = np.abs(np.frexp(W_2)[0]) == 0.5
     with np.errstate(over="ignore"):  # infinity is a true bound
         gain = np.abs(W_2) * np.where(biases == 0, np.abs(slopes), np.abs(biases))[:, None, :]
-    is_kept = is_power & (gain >= np.where(biases == 0, 1.0, NORMAL)[:, None, :])
+    is_kept = is_power & (gain >= np.where(biases == 0, 1.0, normal)[:, None, :])
     exact_products = (~awake[:, None, :] | (W_2 == 0) | is_kept).all(axis=2)
     moved = np.arange(b_2.shape[1]) == coordinate
     untouched = (W_2 == 0).all(axis=2) & (b_2 == 0)

@@ -25,7 +25,7 @@ from weakref import WeakKeyDictionary, WeakSet
 import numpy as np
 
 from anyformer.arrays import Array
-from anyformer.certificates.propagation.enclosures import Enclosure
+from anyformer.certificates.propagation.enclosures import Arithmetic, Enclosure
 from anyformer.errors import CertificateError
 from anyformer.errors import NotShown as NotShown
 from anyformer.networks.layers import AttentionLayer, AttentionStage, FeedForwardStage, Stage, weights
@@ -33,8 +33,8 @@ from anyformer.networks.magnitudes import tame
 from anyformer.networks.network import Network
 from anyformer.networks.runs import wild_layers
 
-# Far below float64's largest number, with room for the roundings of this very estimate and of any sum.
-FINITE = 2.0**1010
+# How far below the largest number of a type all numbers must stay: room for the roundings of this estimate and any sum.
+ROOM = 2.0**-14
 _RANGE = "between 2^-1000 and 2^1000 in magnitude"
 
 
@@ -85,12 +85,16 @@ def _check_weights(network: Network) -> None:
             )
 
 
-def check_feed_forward(stage: FeedForwardStage, size: float) -> None:
+def check_feed_forward(
+    stage: FeedForwardStage, size: float, arithmetic: Arithmetic = Arithmetic.FLOAT64_AND_REAL
+) -> None:
     """Raise unless every layer computes finite numbers only, on tokens of at most this size."""
-    _check_finite(stage, _sizes_of_feed_forward(stage, size))
+    _check_finite(stage, _sizes_of_feed_forward(stage, size), arithmetic)
 
 
-def check_attention(layer: AttentionLayer, x: Enclosure, where: str) -> None:
+def check_attention(
+    layer: AttentionLayer, x: Enclosure, where: str, arithmetic: Arithmetic = Arithmetic.FLOAT64_AND_REAL
+) -> None:
     """Raise unless the layer computes finite numbers only; heads with W_O = 0 count as well."""
     size = largest(x)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -102,8 +106,8 @@ def check_attention(layer: AttentionLayer, x: Enclosure, where: str) -> None:
         sums = x.low.shape[1] * values.max(initial=0.0)
         # NumPy's maximum, unlike Python's, is NaN if anything is.
         most = np.max([(queries * keys).sum(axis=-1).max(), outputs.max(), sums])
-    if not most < FINITE:
-        raise NotShown(f"{where} may overflow in float64: its scores or outputs reach {_known(most)}")
+    if not most < _end(arithmetic):
+        raise NotShown(f"{where} may overflow in {arithmetic.dtype}: its scores or outputs reach {_known(most)}")
 
 
 def _sizes_of_feed_forward(stage: FeedForwardStage, size: float) -> Array:
@@ -131,12 +135,17 @@ _GAINS: WeakKeyDictionary[FeedForwardStage, tuple[Array, Array, Array, Array]] =
 _TAME: WeakSet[Network] = WeakSet()
 
 
-def _check_finite(stage: Stage, sizes: Array) -> None:
-    fine = sizes < FINITE
+def _end(arithmetic: Arithmetic) -> float:
+    return ROOM * 2.0 ** (arithmetic.dtype.end_exponent - 1) * 2
+
+
+def _check_finite(stage: Stage, sizes: Array, arithmetic: Arithmetic) -> None:
+    fine = sizes < _end(arithmetic)
     if not fine.all():
         layer = int((~fine).argmax())
         raise NotShown(
-            f"{place(stage, layer)} may overflow in float64: it computes numbers up to {_known(sizes[layer])}"
+            f"{place(stage, layer)} may overflow in {arithmetic.dtype}: it computes numbers up to "
+            f"{_known(sizes[layer])}"
         )
 
 

@@ -13,9 +13,8 @@ import numpy as np
 
 from anyformer.arrays import Array
 from anyformer.certificates.propagation.attention import enclose_attention
-from anyformer.certificates.propagation.enclosures import Enclosure, up
+from anyformer.certificates.propagation.enclosures import Arithmetic, Enclosure, up
 from anyformer.certificates.propagation.feed_forward import (
-    Arithmetic,
     enclose_feed_forward,
     images,
     only_coordinate_read,
@@ -23,6 +22,7 @@ from anyformer.certificates.propagation.feed_forward import (
 from anyformer.certificates.propagation.gate import check_attention, check_feed_forward, largest, place, vigilant
 from anyformer.certificates.propagation.propagate import with_positions
 from anyformer.errors import NotShown
+from anyformer.networks.dtypes import FLOAT64
 from anyformer.networks.layers import AttentionStage, FeedForwardStage
 from anyformer.networks.network import Network
 from anyformer.networks.runs import runs
@@ -45,8 +45,10 @@ class Reach(enum.Enum):
 def follow_domain(network: Network, domain: Domain, short: int = SHORT) -> Enclosure | None:
     """What the float64 program may return on the whole domain; None if it was not shown to stay finite.
 
-    Stages of at most `short` layers are walked through.
+    Stages of at most `short` layers are walked through. Other types than float64 are not followed between the cells.
     """
+    if network.dtype != FLOAT64:
+        return None
     shape = (1, network.tokens, network.width)
     ends = (np.broadcast_to(end, shape).copy() for end in (domain.lows(network.width), domain.highs(network.width)))
     try:

@@ -47,7 +47,7 @@ def verify(
     from anyformer.reports.verification import verification_data, verification_view
 
     model = load(folder)
-    named = _named_target(model.certificate, target, one_by_one)
+    named = named_target(model.certificate, target, one_by_one)
     with workforce(workers, dask), at_work("proving") as progress:
         result = model.verify(named, progress, effort_of(max_cells, max_memory, max_hours), dtype)
     emit(json, verification_data(result, model.certificate), verification_view(result, model.certificate))
@@ -55,7 +55,8 @@ def verify(
         raise typer.Exit(CHECK_FAILED)
 
 
-def _named_target(certificate: "Certificate", spec: str | None, one_by_one: bool) -> "Target | None":
+def named_target(certificate: "Certificate", spec: str | None, one_by_one: bool = False) -> "Target | None":
+    """The target that --target names; None for a ready-made one, which the certificate names."""
     from anyformer.targets import load_function
 
     if spec is not None:
@@ -166,7 +167,7 @@ def trace(
     model = load(folder)
     sequence = sequence_of(given, model.network.tokens, model.network.width)
     if model.certificate.grid is None:
-        function = _named_target(model.certificate, target, one_by_one=False) or model.certificate.target.target()
+        function = named_target(model.certificate, target, one_by_one=False) or model.certificate.target.target()
         steps = trace_program(model.network, model.certificate, function, sequence)
         emit(json, program_trace_data(steps), program_trace_view(steps))
         return

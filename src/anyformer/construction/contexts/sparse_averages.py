@@ -3,7 +3,7 @@
 Token k gets the code Λ(c + B)·R^k, where Λ is the least common multiple of all neighbourhood sizes. Each layer adds g =
 mΛ times the mean of what a token sees; after s layers every token holds a positive combination of all codes. R is the
 smallest radix for which no two (input, token) pairs share a value, found by trying; docs/sparse.md proves that m, B and
-R exist. All values are whole numbers. An R is skipped if some mean is not exact in float64.
+R exist. All values are whole numbers. An R is skipped if some mean is not exact in the network's type.
 """
 
 import itertools
@@ -16,13 +16,13 @@ import numpy as np
 from anyformer.arrays import Integers
 from anyformer.construction.contexts.checked_pattern import pattern_of, report_on
 from anyformer.construction.contexts.context_map import first_coordinate
-from anyformer.construction.dyadic import FLOAT_BITS
 from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.refusal import Fit, Refusal, Resource, Shortage
 from anyformer.construction.request import Pattern, Request, pattern_at
 from anyformer.construction.stages.codes import gather, recode
 from anyformer.construction.stages.draft import Draft
 from anyformer.errors import NoCodes, PlanError
+from anyformer.networks.dtypes import FLOAT64, DType
 from anyformer.networks.layers import AttentionStage
 from anyformer.networks.probability_maps import Softmax
 from anyformer.networks.roles import Role
@@ -55,7 +55,7 @@ class SparseAverages:
     @classmethod
     def on(cls, request: Request, lattice: Lattice) -> "SparseAverages":
         """The context map of a grid."""
-        return _found(pattern_of(request), lattice.tokens, lattice.columns, lattice.width)
+        return _found(pattern_of(request), lattice.tokens, lattice.columns, lattice.width, request.dtype)
 
     @property
     def reading(self) -> tuple[int, ...]:
@@ -103,13 +103,14 @@ class SparseAverages:
         ]
         return np.asarray(y + sum(gained))
 
-    def is_exact(self, columns: Integers) -> bool:
-        """Whether float64 computes every mean of every sequence exactly, although 1/m need not be a float."""
+    def is_exact(self, columns: Integers, dtype: DType = FLOAT64) -> bool:
+        """Whether this type computes every mean of every sequence exactly, although 1/m need not be a float."""
         y = self.codes[np.arange(len(self.codes)), columns]
         for hop in range(self.hops):
             z = (self.factor * y).astype(np.float64)
             for size in {int(size) for seen in self._lists(hop) for size in seen.degrees}:
-                if not np.array_equal(z * (1.0 / size), (self.factor // size * y).astype(np.float64)):
+                share = dtype.rounded(np.array(1.0 / size))
+                if not np.array_equal(dtype.rounded(z * share), (self.factor // size * y).astype(np.float64)):
                     return False
             y = self._after(hop, y)
         return True
@@ -153,7 +154,7 @@ def hops_of(pattern: Pattern, tokens: int) -> int:
 
 
 @lru_cache(maxsize=64)
-def _found(pattern: Pattern, tokens: int, columns: int, width: int) -> SparseAverages:
+def _found(pattern: Pattern, tokens: int, columns: int, width: int, dtype: DType) -> SparseAverages:
     """The smallest radix, for the smallest offset that has one, that keeps all (input, token) pairs apart."""
     at, hops = pattern_at(pattern, tokens), hops_of(pattern, tokens)
     factor = math.lcm(*(int(size) for seen in at.lists() for size in seen.degrees if size))
@@ -162,13 +163,13 @@ def _found(pattern: Pattern, tokens: int, columns: int, width: int) -> SparseAve
         least = (columns - 1 + offset) // offset + 1
         for radix in range(least, RADICES * least + tokens):
             found = SparseAverages(at, _codes(radix, offset, tokens, columns), factor, multiple, hops, width)
-            if found.largest_id.bit_length() > FLOAT_BITS:
+            if found.largest_id.bit_length() > dtype.bits:
                 break
-            if _are_apart(found.ids(sequences)) and found.is_exact(sequences):
+            if _are_apart(found.ids(sequences)) and found.is_exact(sequences, dtype):
                 return found
     raise NoCodes(
         f"no codes were found that keep all {tokens * columns**tokens:,} pairs of input and token apart within "
-        f"{FLOAT_BITS} bits, with {columns} columns, {tokens} tokens and {hops} hops",
+        f"{dtype.bits} bits, with {columns} columns, {tokens} tokens and {hops} hops",
     )
 
 
@@ -179,7 +180,7 @@ def _refused(detail: str, repair: str) -> PlanError:
 def _codes(radix: int, offset: int, tokens: int, columns: int) -> Integers:
     """(c + B)·R^k by token and column; as Python's whole numbers where they are too long for others."""
     codes = [[(c + offset) * radix**k for c in range(columns)] for k in range(tokens)]
-    return np.array(codes, dtype=np.int64 if codes[-1][-1] < 2**FLOAT_BITS else object)
+    return np.array(codes, dtype=np.int64 if codes[-1][-1] < 2**FLOAT64.bits else object)
 
 
 def _all_columns(tokens: int, columns: int) -> Integers:

@@ -1,7 +1,8 @@
 """The error budget: how fine the cells, how steep the ramps, how many bits for the outputs.
 
 The tolerance is met if the p-th powers of the parts stay within its p-th power. The ramps get a fixed small share,
-since narrow ramps cost only bits. The rest is for the cells, and the coarsest grid within this budget is taken.
+since narrow ramps cost only bits; float32 has few of them, and its ramps get more. The rest is for the cells, and the
+coarsest grid within this budget is taken.
 """
 
 import itertools
@@ -14,10 +15,15 @@ from anyformer.construction.dyadic import power_of_two_above, power_of_two_below
 from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.grids.tables import sampled_error
 from anyformer.construction.request import Request
+from anyformer.networks.dtypes import FLOAT64
 from anyformer.targets.target import Target
 
-RAMP_SHARE = 2.0**-10
 MANY = 20_000
+
+
+def ramp_share(request: Request) -> float:
+    """The share of tolerance^p that the walls between cells may cost."""
+    return 2.0**-10 if request.dtype == FLOAT64 else 2.0**-3
 
 
 def deviation(target: Target, lattice: Lattice, p: float) -> Array:
@@ -76,10 +82,10 @@ def ramp_width(request: Request, lattice: Lattice, bound: float) -> float:
     volume = float(np.prod(np.array(lattice.highs) - np.array(lattice.lows))) ** lattice.tokens
     walls = lattice.tokens * sum((3 * n + 4) / side for n, side in zip(lattice.counts, sides, strict=True)) * volume
     height = lattice.tokens * lattice.width * (request.reach + bound) ** p
-    allowed = RAMP_SHARE * request.tolerance**p / (walls * height)
+    allowed = ramp_share(request) * request.tolerance**p / (walls * height)
     return power_of_two_below(min(allowed, lattice.cell_width / 4)) if allowed > 0 else 0.0
 
 
-def narrowest_ramp(lattice: Lattice) -> float:
-    """Sums of grid values, ramps and their steep slopes stay exact while entry/ramp has at most 51 bits."""
-    return power_of_two_above(lattice.largest_entry) * 2.0**-51
+def narrowest_ramp(lattice: Lattice, bits: int) -> float:
+    """Sums of grid values, ramps and their steep slopes stay exact while entry/ramp has two bits fewer than numbers."""
+    return power_of_two_above(lattice.largest_entry) * 2.0 ** (2 - bits)

@@ -4,7 +4,7 @@ import bisect
 from collections.abc import Iterator
 from typing import ClassVar
 
-from anyformer.construction.dyadic import FLOAT_BITS
+from anyformer.construction.dyadic import power_of_two_above
 from anyformer.construction.grids import budget
 from anyformer.construction.grids.growth import error_of_tables, growing_counts
 from anyformer.construction.grids.lattice import Lattice
@@ -12,7 +12,7 @@ from anyformer.construction.grids.sequences import id_count
 from anyformer.construction.methods.table_method import TableMethod
 from anyformer.construction.plans.layout import MERGE_SHARE, ROUNDING_SHARE, lay_out, most_layers, widest_group
 from anyformer.construction.plans.plan import PlannedStage
-from anyformer.construction.plans.shortage import shortage_of, shortage_of_ramp, shortage_to_visit
+from anyformer.construction.plans.shortage import shortage_of, shortage_of_bits, shortage_of_ramp, shortage_to_visit
 from anyformer.construction.plans.table_plan import ErrorSplit, TablePlan
 from anyformer.construction.plans.table_sizes import TableSizes
 from anyformer.construction.refusal import Resource, Shortage, rounded_up
@@ -20,10 +20,9 @@ from anyformer.construction.request import Request
 from anyformer.construction.stages.draft import Draft
 from anyformer.construction.stages.value_runs import value_stage
 from anyformer.errors import NoCodes
+from anyformer.networks.dtypes import FLOAT64
 from anyformer.networks.roles import Role
 
-# What is left of the tolerance for the table itself.
-TABLE_SHARE = (1 - MERGE_SHARE - ROUNDING_SHARE) * (1 - budget.RAMP_SHARE)
 # Ids have too many bits if they leave outputs a grain above this share of the tolerance.
 COARSEST = 1 / 8
 
@@ -52,7 +51,8 @@ class GrownTable(TableMethod):
         """The counts at which growth ends: close enough to the target, or beyond the limits."""
         counts: Counts = ()
         short = None
-        for counts in growing_counts(request, request.tolerance * TABLE_SHARE):
+        for counts in growing_counts(request, request.tolerance * _table_share(request)):
+            counts = _exact_counts(request, counts)
             if short := self.quick_shortage(request, counts):
                 break
         return counts, short
@@ -60,16 +60,19 @@ class GrownTable(TableMethod):
     def has_room(self, request: Request) -> bool:
         """Whether its grid fits, and also a finer one, in case the proof needs it."""
         counts, short = self._grown(request)
-        return short is None and all(self._grid_fits(request, grid) for grid in (counts, finer_counts(counts)))
+        return short is None and all(self._grid_fits(request, grid) for grid in (counts, finer_counts(request, counts)))
 
     def reachable_tolerances(self, request: Request) -> Iterator[float]:
         """The tolerances of the grids met while growing, without the finest that fits: a proof may need a finer one."""
         measure = error_of_tables(request)
         path = []
         for counts in growing_counts(request, 0.0):
+            counts = _exact_counts(request, counts)
             if self.quick_shortage(request, counts):
                 break
-            path.append((rounded_up(measure(Lattice.with_counts(request.target, counts)) / TABLE_SHARE), counts))
+            path.append(
+                (rounded_up(measure(Lattice.with_counts(request.target, counts)) / _table_share(request)), counts)
+            )
         # Finer grids need more bits and layers, so the grids that fit come first.
         fitting = bisect.bisect_left(
             path, True, key=lambda step: not self._grid_fits(request.but(tolerance=step[0]), step[1])
@@ -84,8 +87,8 @@ class GrownTable(TableMethod):
             return False
 
     def finer(self, plan: TablePlan) -> TablePlan:
-        """About a tenth more cells along every coordinate."""
-        return self._checked(plan.request, finer_counts(plan.lattice.counts))
+        """Somewhat more cells along every coordinate."""
+        return self._checked(plan.request, finer_counts(plan.request, plan.lattice.counts))
 
     def plan_with(self, request: Request, counts: Counts) -> TablePlan:
         """The network on a grid of the given counts, whether it fits or not."""
@@ -131,13 +134,13 @@ class GrownTable(TableMethod):
         sizes = self.sizes(request, lattice)
         bits = sizes.context.largest_id.bit_length()
         quantum = sizes.quantum(widest_group(request, sizes, self.merges))
-        if bits > FLOAT_BITS or quantum > COARSEST * request.tolerance or sizes.bound < 2 * quantum:
-            return Shortage(Resource.ID_BITS, bits, FLOAT_BITS)
+        if bits > request.dtype.bits or quantum > COARSEST * request.tolerance or sizes.bound < 2 * quantum:
+            return shortage_of_bits(bits, request)
         layers = most_layers(request, sizes, self._slots(request), self.merges)
         layers += sum(stage.layers for stage in self._planned_stages(request, sizes, 0))
         if layers > request.max_layers:
             return Shortage(Resource.LAYERS, layers, request.max_layers)
-        return shortage_of_ramp(lattice, budget.ramp_width(request, lattice, sizes.bound))
+        return shortage_of_ramp(lattice, budget.ramp_width(request, lattice, sizes.bound), request)
 
     def _checked(self, request: Request, counts: Counts) -> TablePlan:
         """Bits are counted before anything is listed: ids that are too long could not even be computed."""
@@ -145,12 +148,12 @@ class GrownTable(TableMethod):
             bits = self.context(request, self.lattice(request, counts)).largest_id.bit_length()
         except NoCodes as error:
             raise self.refusal(request, Shortage(Resource.CODES, detail=str(error)), counts) from None
-        if bits > FLOAT_BITS:
-            raise self.refusal(request, Shortage(Resource.ID_BITS, bits, FLOAT_BITS), counts)
+        if bits > request.dtype.bits:
+            raise self.refusal(request, shortage_of_bits(bits, request), counts)
         made = self.plan_with(request, counts)
         short = shortage_of(made)
         if short is None and made.output_quantum > COARSEST * request.tolerance:
-            short = Shortage(Resource.ID_BITS, made.id_bits, FLOAT_BITS)
+            short = shortage_of_bits(made.id_bits, request)
         if short:
             raise self.refusal(request, short, counts)
         return made
@@ -165,14 +168,29 @@ class GrownTable(TableMethod):
         return (*map(PlannedStage.of, before), values, *map(PlannedStage.of, sizes.after_values()))
 
 
-def finer_counts(counts: Counts) -> Counts:
+def _table_share(request: Request) -> float:
+    """What is left of the tolerance for the table itself."""
+    return (1 - MERGE_SHARE - ROUNDING_SHARE) * (1 - budget.ramp_share(request))
+
+
+def finer_counts(request: Request, counts: Counts) -> Counts:
     """About a tenth more cells along every coordinate."""
-    return tuple(count + max(1, count // 10) for count in counts)
+    return _exact_counts(request, tuple(count + max(1, count // 10) for count in counts))
+
+
+def _exact_counts(request: Request, counts: Counts) -> Counts:
+    """Counts by which the input is scaled without rounding, if walls between cells are not much wider than that.
+
+    That is so in float32, where ramps are a few ulps wide: an input beside a wall might be rounded across it.
+    """
+    if request.dtype == FLOAT64:
+        return counts
+    return tuple(int(power_of_two_above(count)) for count in counts)
 
 
 def _error(request: Request, lattice: Lattice, rounding: float) -> ErrorSplit:
     p, tolerance = request.p, request.tolerance
     variation = error_of_tables(request)(lattice)
-    ramps = (budget.RAMP_SHARE * tolerance**p) ** (1 / p)
+    ramps = (budget.ramp_share(request) * tolerance**p) ** (1 / p)
     total = ((variation + rounding) ** p + ramps**p) ** (1 / p)
     return ErrorSplit(variation, 0.0, rounding, ramps, float(total))

@@ -9,13 +9,12 @@ import numpy as np
 
 from anyformer.arrays import Array, Integers
 from anyformer.construction.contexts.selective_shifts import SelectiveShifts
-from anyformer.construction.dyadic import FLOAT_BITS
 from anyformer.construction.grids import budget
 from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.grids.tables import centre_values
 from anyformer.construction.methods.table_method import TableMethod
 from anyformer.construction.plans.plan import PlannedStage
-from anyformer.construction.plans.shortage import shortage_of
+from anyformer.construction.plans.shortage import shortage_of, shortage_of_bits
 from anyformer.construction.plans.table_plan import ErrorSplit, TablePlan
 from anyformer.construction.plans.table_sizes import TableSizes
 from anyformer.construction.refusal import Resource, Shortage, rounded_up
@@ -45,7 +44,7 @@ class SelectiveShift(TableMethod):
         self.check_length(request)
         *_, (lattice, plan, short) = self._tried(request)
         if plan is None or short:
-            raise self.refusal(request, short or _bits(lattice), lattice.counts)
+            raise self.refusal(request, short or _bits(request, lattice), lattice.counts)
         return plan
 
     def finer(self, plan: TablePlan) -> TablePlan:
@@ -126,15 +125,16 @@ def _too_large(request: Request, lattice: Lattice) -> Shortage | None:
     shifts = lattice.slots * lattice.columns
     if lattice.columns > COUNTABLE and shifts > request.max_layers:
         return Shortage(Resource.LAYERS, shifts, request.max_layers)
-    return _bits(lattice) if _bits(lattice).needed > LONGEST_IDS else None
+    short = _bits(request, lattice)
+    return short if short.needed > LONGEST_IDS else None
 
 
-def _bits(lattice: Lattice) -> Shortage:
-    return Shortage(Resource.ID_BITS, SelectiveShifts(lattice).largest_id.bit_length(), FLOAT_BITS)
+def _bits(request: Request, lattice: Lattice) -> Shortage:
+    return shortage_of_bits(SelectiveShifts(lattice).largest_id.bit_length(), request)
 
 
 def _would_do(plan: TablePlan) -> bool:
-    """Whether the grid is fine enough, apart from the bits of float64."""
+    """Whether the grid is fine enough, apart from the bits of its ids."""
     error, p = plan.error, plan.request.p
     return bool(error.variation**p + error.coincidence**p + error.ramps**p <= plan.request.tolerance**p)
 
@@ -143,7 +143,7 @@ def _reachable(plan: TablePlan) -> float:
     """A tolerance that a plan meets: its error, without the share that the ramps take of the requested tolerance."""
     error, p = plan.error, plan.request.p
     cells = max(error.total**p - error.ramps**p, 0.0)
-    return float((cells / (1 - budget.RAMP_SHARE)) ** (1 / p)) * (1 + 1e-9)
+    return float((cells / (1 - budget.ramp_share(plan.request))) ** (1 / p)) * (1 + 1e-9)
 
 
 def _planned_stages(sizes: TableSizes, hidden_size: int) -> tuple[PlannedStage, ...]:
@@ -165,7 +165,7 @@ def _error(request: Request, lattice: Lattice, quantum: float) -> ErrorSplit:
     volume = target.domain.volume(lattice.tokens, lattice.width)
     coincidence = budget.coincidence_power(target, lattice, deviation, p)
     regular = float(volume * ((deviation + rounding) ** p).sum())
-    ramps = budget.RAMP_SHARE * request.tolerance**p
+    ramps = budget.ramp_share(request) * request.tolerance**p
     return ErrorSplit(
         variation=float((volume * (deviation**p).sum()) ** (1 / p)),
         coincidence=float(coincidence ** (1 / p)),

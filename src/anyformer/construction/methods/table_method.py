@@ -18,6 +18,8 @@ from anyformer.construction.refusal import Refusal, Shortage
 from anyformer.construction.request import LEAST_HIDDEN, TABLE_HEADS, Request
 from anyformer.construction.stages.draft import Draft
 from anyformer.errors import PlanError
+from anyformer.networks.dtypes import FLOAT32, FLOAT64
+from anyformer.targets.domains import CompactSupport
 
 
 class TableMethod(Method):
@@ -42,7 +44,11 @@ class TableMethod(Method):
     def surely_fits(self, request: Request) -> bool:
         """Whether a plan is known to fit before it is made."""
         return (
-            request.p < math.inf and _smaller(request) is None and _too_long(request) is None and self.has_room(request)
+            request.p < math.inf
+            and request.dtype in (FLOAT64, FLOAT32)
+            and _smaller(request) is None
+            and _too_long(request) is None
+            and self.has_room(request)
         )
 
     def build(self, plan: TablePlan) -> Construction:
@@ -62,7 +68,7 @@ class TableMethod(Method):
         """Everything that follows from the grid alone."""
         # A function that is 0 still needs a clip somewhere; a fraction of the tolerance will do.
         bound = power_of_two_above(max(request.reach, request.tolerance * 2.0**-10))
-        return TableSizes(lattice, self.context(request, lattice), bound)
+        return TableSizes(lattice, self.context(request, lattice), bound, request.dtype.bits)
 
     def check_length(self, request: Request) -> None:
         """Refuse, before anything is sampled, what no table can do: the sup norm, and sequences so long that two cells
@@ -72,6 +78,16 @@ class TableMethod(Method):
                 f"{self.name} needs a finite p, at most {MOST_P:g}; got inf. Between its cells a table's network runs "
                 f"through thin ramps from one value to the next, where its largest error is as large as the step. "
                 f"Compile the function instead (--method compile), or ask for an L^p norm (--p 2)."
+            )
+        if request.dtype not in (FLOAT64, FLOAT32):
+            raise PlanError(
+                f"{self.name} builds in float64 and float32; got {request.dtype}. Ids have too few bits in it: compile "
+                f"the function (--method compile), or take a wider type (--dtype)."
+            )
+        if request.dtype != FLOAT64 and isinstance(request.target.domain, CompactSupport):
+            raise PlanError(
+                f"{self.name} builds a target with compact support in float64 alone, whose range it needs to send "
+                f"every input outside to 0; got {request.dtype}. Use a box domain, or build in float64."
             )
         if smaller := _smaller(request):
             name, least, given = smaller

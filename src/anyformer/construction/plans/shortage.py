@@ -1,7 +1,6 @@
-"""Whether a plan stays within float64's bits, the layers allowed and what a proof may cost."""
+"""Whether a plan stays within the bits of its type, the layers allowed and what a proof may cost."""
 
 from anyformer.certificates.bounds.effort import Cost, Effort, cost_of_proof
-from anyformer.construction.dyadic import FLOAT_BITS
 from anyformer.construction.grids.budget import narrowest_ramp
 from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.plans.table_plan import TablePlan
@@ -14,15 +13,20 @@ def shortage_of(plan: TablePlan) -> Shortage | None:
     request = plan.request
     if plan.layers > request.max_layers:
         return Shortage(Resource.LAYERS, plan.layers, request.max_layers)
-    if plan.id_bits > FLOAT_BITS or plan.output_bound < 2 * plan.output_quantum:
-        return Shortage(Resource.ID_BITS, plan.id_bits, FLOAT_BITS)
-    return shortage_of_ramp(plan.lattice, plan.ramp) or _excess(plan.cost, request.effort)
+    if plan.id_bits > request.dtype.bits or plan.output_bound < 2 * plan.output_quantum:
+        return shortage_of_bits(plan.id_bits, request)
+    return shortage_of_ramp(plan.lattice, plan.ramp, request) or _excess(plan.cost, request.effort)
 
 
-def shortage_of_ramp(lattice: Lattice, ramp: float) -> Shortage | None:
-    """Whether ramps would have to be narrower than float64 can add exactly: a small tolerance to a large power p."""
-    narrowest = narrowest_ramp(lattice)
-    return Shortage(Resource.RAMP, ramp, narrowest) if ramp < narrowest else None
+def shortage_of_bits(bits: int, request: Request) -> Shortage:
+    """That ids of so many bits are too long, or leave too few for the outputs."""
+    return Shortage(Resource.ID_BITS, bits, request.dtype.bits, request.dtype.name)
+
+
+def shortage_of_ramp(lattice: Lattice, ramp: float, request: Request) -> Shortage | None:
+    """Whether ramps would have to be narrower than sums stay exact: a small tolerance to a large power p."""
+    narrowest = narrowest_ramp(lattice, request.dtype.bits)
+    return Shortage(Resource.RAMP, ramp, narrowest, request.dtype.name) if ramp < narrowest else None
 
 
 def shortage_to_visit(request: Request, lattice: Lattice) -> Shortage | None:

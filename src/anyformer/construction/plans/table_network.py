@@ -6,7 +6,7 @@ from anyformer.construction.plans.table_plan import TablePlan
 from anyformer.construction.stages.draft import Draft
 from anyformer.construction.stages.soften import padded, soften
 from anyformer.networks.layers import BlockShape, FeedForwardStage
-from anyformer.networks.network import Network
+from anyformer.networks.network import Network, cast
 
 
 def table_networks(plan: TablePlan, drafts: list[Draft]) -> Construction:
@@ -19,5 +19,6 @@ def table_networks(plan: TablePlan, drafts: list[Draft]) -> Construction:
     soft = tuple(soften(draft, shape.hidden_size, request.probability_map) for draft in drafts)
     sizes, places = (lattice.tokens, lattice.width), (lattice.positional_encoding, request.sparsity)
     hard_network = Network(*sizes, BlockShape(shape.heads, shape.head_size, hard_size), hard, *places)
-    network = Network(*sizes, shape, soft, *places)
+    # Every weight is a number of the type already, if its plan has counted bits right; the proof will tell.
+    network = cast(Network(*sizes, shape, soft, *places), request.dtype)
     return Construction(plan, network, proof_grid(lattice, plan.ramp), hard_network)

@@ -7,12 +7,13 @@ import numpy as np
 
 from anyformer.arrays import Array
 from anyformer.construction.contexts.context_map import ContextMap
-from anyformer.construction.dyadic import FLOAT_BITS, power_of_two_above
+from anyformer.construction.dyadic import power_of_two_above
 from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.stages.coordinates import clamp_rows, vanish
 from anyformer.construction.stages.draft import Draft
 from anyformer.construction.stages.quantise import mark_outside, quantise, to_grid
 from anyformer.construction.stages.value_map import lifted
+from anyformer.networks.dtypes import FLOAT64
 from anyformer.networks.roles import Role
 
 
@@ -24,6 +25,8 @@ class TableSizes:
     context: ContextMap
     bound: float
     """No output is larger."""
+    bits: int = FLOAT64.bits
+    """Of the numbers that the network computes with."""
 
     @cached_property
     def stray_threshold(self) -> float:
@@ -43,18 +46,18 @@ class TableSizes:
     def quantum(self, widest: int) -> float:
         """The output grain for which a group of ids that reaches over `widest` is moved without any rounding.
 
-        The largest product is (id/ramp)·(reach + ramp) with a ramp of half a cell; 53 bits from there down.
+        The largest product is (id/ramp)·(reach + ramp) with a ramp of half a cell; all bits from there down.
         """
-        return self.top * power_of_two_above(2 * widest + 1) * 2.0**-FLOAT_BITS
+        return self.top * power_of_two_above(2 * widest + 1) * 2.0**-self.bits
 
     def widest(self, grain: float) -> int:
         """The widest reach that keeps the quantum at or below `grain`."""
-        spare = int(np.floor(np.log2(grain / (self.top * 2.0**-FLOAT_BITS))))
+        spare = int(np.floor(np.log2(grain / (self.top * 2.0**-self.bits))))
         return 0 if spare < 1 else 2 ** min(spare - 1, 40) - 1
 
     def quanta(self, widest: int) -> Array:
         """The grain of outputs in each coordinate: the first shares its bits with the ids."""
-        quanta = np.full(self.lattice.width, self.bound * power_of_two_above(2 * widest + 1) * 2.0**-50)
+        quanta = np.full(self.lattice.width, self.bound * power_of_two_above(2 * widest + 1) * 2.0 ** (3 - self.bits))
         quanta[0] = max(self.quantum(widest), quanta[0])
         return quanta
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from anyformer.arrays import Array
+from anyformer.labels.codes import Window, window
 from anyformer.networks.evaluate import apply_attention, apply_feed_forward
 from anyformer.networks.layers import AttentionStage, FeedForwardStage, Stage
 from anyformer.networks.network import View
 from anyformer.networks.runs import LayerRun, runs
-from anyformer.reports.tracing.codes import Window, window
 
 Column = tuple[float, ...]
 

@@ -7,8 +7,8 @@ from typing import Any, final
 
 from anyformer.errors import TrainingError
 from anyformer.extras import require
+from anyformer.saved_folders import in_a_line
 from anyformer.training.data.corpus import Corpus
-from anyformer.training.data.saved_folders import in_a_line
 
 
 def load_rows(dataset: str, config: str | None, split: str) -> Any:

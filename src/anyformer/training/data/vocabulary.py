@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from anyformer import strict_json
 from anyformer.errors import TrainingError, words_of
+from anyformer.saved_folders import in_a_line, quiet, require_plain
 from anyformer.training.data.corpus import Corpus
 from anyformer.training.data.reading import existing, read_lines
-from anyformer.training.data.saved_folders import in_a_line, quiet, require_plain
 
 SPECIALS: Final = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """Their ids are 0 to 4."""

@@ -20,7 +20,7 @@ from filelock import FileLock, Timeout
 from anyformer import strict_json
 from anyformer.atomic import atomic_folder, write_text
 from anyformer.errors import RunInUse, TrainingError, words_of
-from anyformer.training.data.saved_folders import quiet
+from anyformer.saved_folders import quiet
 from anyformer.training.run.writing import writing
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from anyformer.errors import TrainingError
-from anyformer.training.data.saved_folders import in_a_line
+from anyformer.saved_folders import in_a_line
 
 
 @contextmanager

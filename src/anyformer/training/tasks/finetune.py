@@ -10,9 +10,9 @@ from typing import Any
 import torch
 
 from anyformer.errors import TrainingError
+from anyformer.saved_folders import SavedModel, in_a_line, quiet, read_saved_model
 from anyformer.training.data.pairs import Pairs
 from anyformer.training.data.questions import Question
-from anyformer.training.data.saved_folders import SavedModel, in_a_line, quiet, read_saved_model
 from anyformer.training.data.vocabulary import load_tokenizer
 from anyformer.training.run import seeds
 from anyformer.training.run.folder import RunFolder

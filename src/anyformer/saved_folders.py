@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from anyformer import strict_json
-from anyformer.errors import TrainingError, raised, words_of
+from anyformer.errors import FolderError, raised, words_of
 
 CONFIG: Final = "config.json"
 INDEX: Final = "model.safetensors.index.json"
@@ -64,7 +64,7 @@ def require_plain(folder: Path) -> None:
     """Refuse a folder that would make a library run code or read other places.
 
     Raises:
-        TrainingError: with the file and the key at fault.
+        FolderError: with the file and the key at fault.
     """
     try:
         with os.scandir(folder) as entries:
@@ -72,12 +72,10 @@ def require_plain(folder: Path) -> None:
                 _require_inside(folder, entry.name)
         told = {name: _told(folder, name) for name in _READ if (folder / name).exists()}
     except OSError as error:
-        raise TrainingError(
-            f"{folder} must be a folder that can be read; {words_of(error)}. Check the path."
-        ) from error
+        raise FolderError(f"{folder} must be a folder that can be read; {words_of(error)}. Check the path.") from error
     for name in _ELSEWHERE:
         if (folder / name).exists():
-            raise TrainingError(f"{folder} must be a whole model; its {name} names another. Merge them first.")
+            raise FolderError(f"{folder} must be a whole model; its {name} names another. Merge them first.")
     for name, data in told.items():
         _require_harmless(folder / name, data)
     _require_own_files(folder, told.get(TOKENIZER, {}))
@@ -89,7 +87,7 @@ def require_plain(folder: Path) -> None:
 def read_saved_model(folder: Path) -> SavedModel:
     """A model's config and the shapes of its weights; the folder is plain, and its weights are not pickled."""
     if not os.path.lexists(folder / CONFIG):
-        raise TrainingError(
+        raise FolderError(
             f"a model must be a folder with {CONFIG}, as pretrain leaves in OUTPUT/model; {folder} has none."
         )
     require_plain(folder)
@@ -99,7 +97,7 @@ def read_saved_model(folder: Path) -> SavedModel:
     if not files:
         pickled = sorted(path.name for path in folder.iterdir() if path.suffix in _PICKLED)
         there = f"{pickled[0]} is pickled, and to read it is to run it" if pickled else "there are none"
-        raise TrainingError(
+        raise FolderError(
             f"a model's weights must be safetensors; in {folder} {there}. Save the model again by"
             " save_pretrained, where you trust it."
         )
@@ -132,27 +130,27 @@ def _told(folder: Path, name: str) -> dict[str, Any]:
     try:
         data = strict_json.read(folder / name)
     except ValueError as error:
-        raise TrainingError(f"{folder / name} must be JSON; got {words_of(error)}. Get the file again.") from error
+        raise FolderError(f"{folder / name} must be JSON; got {words_of(error)}. Get the file again.") from error
     if not isinstance(data, dict):
-        raise TrainingError(f"{folder / name} must be a JSON object; got a {type(data).__name__}. Get the file again.")
+        raise FolderError(f"{folder / name} must be a JSON object; got a {type(data).__name__}. Get the file again.")
     return data
 
 
 def _require_inside(folder: Path, name: str) -> None:
     place = folder / name
     if not place.resolve().is_relative_to(folder.resolve()):
-        raise TrainingError(
+        raise FolderError(
             f"a folder must hold its files itself; {place} is a link to {place.resolve()}. Copy the file (cp -L)."
         )
     kind = place.stat().st_mode
     if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):  # reading a pipe or a device may never end
-        raise TrainingError(f"a folder must hold files; {place} is none. Remove it.")
+        raise FolderError(f"a folder must hold files; {place} is none. Remove it.")
 
 
 def _require_harmless(place: Path, data: Mapping[str, Any]) -> None:
     for key, what in _REFUSED.items():
         if data.get(key) is not None:
-            raise TrainingError(
+            raise FolderError(
                 f"{place} must not name {what}; it has the key {key}. Remove it if the model does without, or give"
                 " another model."
             )
@@ -171,18 +169,18 @@ def _shards(folder: Path, index: Mapping[str, Any]) -> list[Any]:
     """The files that an index names, as it names them."""
     names = index.get("weight_map")
     if not isinstance(names, dict):
-        raise TrainingError(f"{folder / INDEX} must have a weight_map, an object; got none. Get the file again.")
+        raise FolderError(f"{folder / INDEX} must have a weight_map, an object; got none. Get the file again.")
     return list(names.values())
 
 
 def _require_own_file(folder: Path, where: str, name: object) -> None:
     """A plain name of a file that is there."""
     if not isinstance(name, str) or name in ("", ".", "..") or re.search(r"[/\\:\0]", name):
-        raise TrainingError(
+        raise FolderError(
             f"{folder / where} must name files of its own folder; got {str(name)[:200]!r}. Name a file beside it."
         )
     if not (folder / name).is_file():
-        raise TrainingError(f"{folder / where} must name files that are there; {name[:200]!r} is not. Get the file.")
+        raise FolderError(f"{folder / where} must name files that are there; {name[:200]!r} is not. Get the file.")
 
 
 def _shapes(file: Path) -> list[tuple[str, tuple[int, ...]]]:
@@ -192,6 +190,6 @@ def _shapes(file: Path) -> list[tuple[str, tuple[int, ...]]]:
         with safe_open(file, "numpy") as opened:
             return [(name, tuple(opened.get_slice(name).get_shape())) for name in opened.keys()]  # noqa: SIM118
     except (SafetensorError, OSError, ValueError, OverflowError) as error:
-        raise TrainingError(
+        raise FolderError(
             f"{file} must be a whole safetensors file; got {words_of(error)}. Get the file again."
         ) from error
