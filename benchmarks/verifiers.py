@@ -6,7 +6,8 @@ its own, as they may need other versions of things:
 
     python -m benchmarks.verifiers --auto-lirpa PYTHON [--auto-lirpa-source FOLDER] [--marabou PYTHON] [MODEL …]
 
-A verifier that is not there is left out. MODELs are folders; without any, a set of ready-made targets is built.
+A verifier that is not there is left out. MODELs are folders or names of the zoo; without any, a set of ready-made
+targets is built.
 """
 
 import argparse
@@ -84,7 +85,7 @@ class Peer:
 def main() -> None:
     """Build, check, ask, and write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.verifiers", description=__doc__)
-    parser.add_argument("models", nargs="*", type=Path, help="folders of float32-proved models")
+    parser.add_argument("models", nargs="*", help="folders of float32-proved models, or names of the zoo")
     parser.add_argument("--work", type=Path, default=HERE.parent / "build" / "verifiers")
     parser.add_argument("--marabou", default=sys.executable, help="a Python with maraboupy")
     parser.add_argument(
@@ -111,13 +112,17 @@ def main() -> None:
     print(asked.page)
 
 
-def _benchmarks(models: list[Path], work: Path, instances: int) -> Iterator[Path]:
-    for model in (af.load(place) for place in models) if models else _built():
+def _benchmarks(models: list[str], work: Path, instances: int) -> Iterator[Path]:
+    for model in map(_named, models) if models else _built():
         target = model.certificate.target
         for seed in SEEDS:
             place = work / f"{target.name}-{target.tokens}x{target.width}-{model.certificate.tolerance:g}-{seed}"
             write(model, place, seed=seed, instances=instances, fold_uniform=seed % 2 == 1, overwrite=True)
             yield place
+
+
+def _named(model: str) -> af.Model:
+    return af.load(model) if Path(model).is_dir() else af.zoo.load(model, dtype="float32")
 
 
 def _built() -> Iterator[af.Model]:

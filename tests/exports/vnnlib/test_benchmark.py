@@ -125,9 +125,11 @@ def test_a_users_own_function_must_be_named(narrow_models):
 
     target = af.target(halve, tokens=2, name="../../evil\n(assert true)")
     model = proved(target, 0.01)
+    loaded = Claimed(model.network, model.certificate)
     with pytest.raises(CertificateError, match="name it again"):
-        to_vnnlib(model)
-    made = to_vnnlib(model, target=target, instances=2)
+        to_vnnlib(loaded)
+    made = to_vnnlib(loaded, target=target, instances=2)
+    assert files(made) == files(to_vnnlib(model, instances=2))
     assert made.name == "______evil__assert_true_-2x1"
 
 
