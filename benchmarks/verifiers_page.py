@@ -26,8 +26,8 @@ REMARKS = """## What the disagreements are
 - **auto_LiRPA, bounds that cannot be.** In float32 they are not rounded outwards, so they are off by some units in the
   last place. In float64 only softmax is left: its linear bounds have a constant of 1e-8 inside their logarithms and
   denominators. On one softmax of 2 keys and a box that is a point, the lower bound is 1.4e-8 above the upper bound, in
-  float64; from a width of the scores of about 1e-7 on, it is hidden. No verdict was wrong: thresholds of unsat instances are
-  2⁻¹⁸ or more away from all outputs.
+  float64; from a width of the scores of about 1e-7 on, it is hidden. No verdict was wrong: thresholds of unsat
+  instances are 2⁻¹⁸ or more away from all outputs.
 - **auto_LiRPA, alpha-CROWN by default.** It ends with errors of shapes (`einsum(): subscript x has size …`) on graphs
   with several heads, unless `sparse_intermediate_bounds` is switched off, as here.
 - *Boxes split* is a loop of ours around its CROWN: halve the widest side of every box that is not excluded, and run
