@@ -6,7 +6,8 @@ its own, as they may need other versions of things:
 
     python -m benchmarks.verifiers --auto-lirpa PYTHON [--auto-lirpa-source FOLDER] [--marabou PYTHON] [MODEL …]
 
-A verifier that is not there is left out. MODELs are folders; without any, a set of ready-made targets is built.
+A verifier that is not there is left out. MODELs are folders or names of the zoo; without any, a set of ready-made
+targets is built.
 """
 
 import argparse
@@ -17,12 +18,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 
 import anyformer as af
 from anyformer.exports.onnx.running import run_session, session
@@ -48,7 +50,17 @@ WANTED: tuple[tuple[str, int, int, float], ...] = (
     ("sort", 4, 1, 1e-3),
     ("moving-average", 6, 1, 1e-3),
 )
-LIRPA_METHODS = ("IBP", "CROWN", "CROWN-Optimized", "splitting")
+LIRPA_METHODS = {
+    "IBP": ("IBP",),
+    "CROWN": ("CROWN",),
+    "CROWN in float64": ("CROWN", "float64"),
+    "alpha-CROWN": ("CROWN-Optimized",),
+    "CROWN, boxes split": ("splitting",),
+}
+VERSIONS = {
+    "maraboupy": "from importlib.metadata import version; import maraboupy; print(version('maraboupy'))",
+    "auto_LiRPA": "import auto_LiRPA; print(auto_LiRPA.__version__)",
+}
 
 
 @dataclass(frozen=True)
@@ -74,7 +86,7 @@ class Peer:
 def main() -> None:
     """Build, check, ask, and write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.verifiers", description=__doc__)
-    parser.add_argument("models", nargs="*", type=Path, help="folders of float32-proved models")
+    parser.add_argument("models", nargs="*", help="folders of float32-proved models, or names of the zoo")
     parser.add_argument("--work", type=Path, default=HERE.parent / "build" / "verifiers")
     parser.add_argument("--marabou", default=sys.executable, help="a Python with maraboupy")
     parser.add_argument(
@@ -87,21 +99,31 @@ def main() -> None:
     asked = parser.parse_args()
     folders = list(_benchmarks(asked.models, asked.work, asked.instances))
     checked = [_checked(folder) for folder in folders]
-    peers = _present(asked.marabou, asked.auto_lirpa, asked.auto_lirpa_source)
+    peers, versions = _present(asked.marabou, asked.auto_lirpa, asked.auto_lirpa_source)
     rows = [row for folder in folders for peer in peers for row in _asked(peer, folder, asked.seconds)]
-    numbers = {"machine": machine.describe(), "seconds": asked.seconds, "checked": checked, "rows": rows}
+    numbers = {
+        "machine": machine.describe(),
+        "peers": versions,
+        "seconds": asked.seconds,
+        "checked": checked,
+        "rows": rows,
+    }
     (asked.work / "verifiers.json").write_text(json.dumps(numbers, indent=1) + "\n")
     asked.page.write_text(render(numbers))
     print(asked.page)
 
 
-def _benchmarks(models: list[Path], work: Path, instances: int) -> Iterator[Path]:
-    for model in (af.load(place) for place in models) if models else _built():
+def _benchmarks(models: list[str], work: Path, instances: int) -> Iterator[Path]:
+    for model in map(_named, models) if models else _built():
         target = model.certificate.target
         for seed in SEEDS:
             place = work / f"{target.name}-{target.tokens}x{target.width}-{model.certificate.tolerance:g}-{seed}"
             write(model, place, seed=seed, instances=instances, fold_uniform=seed % 2 == 1, overwrite=True)
             yield place
+
+
+def _named(model: str) -> af.Model:
+    return af.load(model) if Path(model).is_dir() else af.zoo.load(model, dtype="float32")
 
 
 def _built() -> Iterator[af.Model]:
@@ -131,24 +153,28 @@ def _verdicts(folder: Path) -> dict[str, Any]:
     return json.loads((folder / "verdicts.json").read_text())
 
 
-def _present(marabou: str, lirpa: str, source: str) -> list[Peer]:
-    peers = [Peer("Marabou", "verifiers_marabou.py", marabou)]
-    names = {"CROWN-Optimized": "alpha-CROWN", "splitting": "CROWN, boxes split"}
-    for method in LIRPA_METHODS:
-        name = f"auto_LiRPA, {names.get(method, method)}"
-        peers.append(Peer(name, "verifiers_auto_lirpa.py", lirpa, (method,), source))
-    found = []
-    for peer in peers:
-        package = "maraboupy" if peer.name == "Marabou" else "auto_LiRPA"
-        environment = {**os.environ, "PYTHONPATH": peer.source}
-        tried = subprocess.run(
-            [peer.python, "-c", f"import {package}"], capture_output=True, env=environment, check=False
-        )
-        if tried.returncode:
-            print(f"{peer.name}: {package} cannot be imported; left out", flush=True)
-        else:
-            found.append(peer)
-    return found
+def _present(marabou: str, lirpa: str, source: str) -> tuple[list[Peer], dict[str, str]]:
+    """The verifiers that are there, and their versions."""
+    peers = {
+        "maraboupy": [Peer("Marabou", "verifiers_marabou.py", marabou)],
+        "auto_LiRPA": [
+            Peer(f"auto_LiRPA, {name}", "verifiers_auto_lirpa.py", lirpa, method, source)
+            for name, method in LIRPA_METHODS.items()
+        ],
+    }
+    versions = {package: _version(package, own[0]) for package, own in peers.items()}
+    for package, version in versions.items():
+        if not version:
+            print(f"{package} cannot be imported, and is left out", flush=True)
+    found = [peer for package, own in peers.items() for peer in own if versions[package]]
+    return found, {package: version for package, version in versions.items() if version}
+
+
+def _version(package: str, peer: Peer) -> str:
+    environment = {**os.environ, "PYTHONPATH": peer.source}
+    command = [peer.python, "-c", VERSIONS[package]]
+    tried = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    return "" if tried.returncode else tried.stdout.split()[-1]
 
 
 def _asked(peer: Peer, folder: Path, seconds: float) -> Iterator[dict[str, Any]]:
@@ -163,20 +189,23 @@ def _asked(peer: Peer, folder: Path, seconds: float) -> Iterator[dict[str, Any]]
             "verdict": truth["verdict"],
             **{name: truth[name] for name in ("box", "margin", "shape")},
             **{name: value for name, value in answer.items() if name not in ("lower", "upper", "x")},
-            "outcome": _outcome(folder, truth, answer),
-            **_excess(truth, answer),
+            **_judged(folder, truth, answer),
+            **_excess(folder, truth, answer),
         }
     print(f"{peer.name} on {folder.name}: {time.perf_counter() - start:.0f} s", flush=True)
 
 
-def _outcome(folder: Path, truth: dict[str, Any], answer: dict[str, Any]) -> str:
-    if answer["answer"] not in ("sat", "unsat"):
-        return {"unknown": "undecided"}.get(answer["answer"], answer["answer"])
-    if answer["answer"] != truth["verdict"]:
-        return "wrong"
-    if answer["answer"] == "sat":
-        return "right" if _margin(folder, truth, answer["x"]) >= 0 else "right, but its witness is none"
-    return "right"
+def _judged(folder: Path, truth: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+    """Right, wrong or neither; and by how much the input that was named satisfies the property."""
+    said = answer["answer"]
+    if said not in ("sat", "unsat"):
+        return {"outcome": {"unknown": "undecided"}.get(said, said)}
+    if said == "unsat":
+        return {"outcome": "right" if truth["verdict"] == said else "wrong"}
+    margin = _margin(folder, truth, answer["x"])
+    if truth["verdict"] != said:
+        return {"outcome": "wrong", "satisfied_by": margin}
+    return {"outcome": "right" if margin >= 0 else "right, but its witness is none", "satisfied_by": margin}
 
 
 def _margin(folder: Path, truth: dict[str, Any], x: list[float]) -> float:
@@ -187,14 +216,38 @@ def _margin(folder: Path, truth: dict[str, Any], x: list[float]) -> float:
     return float(query.margin(run_session(opened, given[None]))[0])
 
 
-def _excess(truth: dict[str, Any], answer: dict[str, Any]) -> dict[str, float]:
-    """By how much bounds exclude an output that the network really has: above 0 they are wrong."""
-    if "lower" not in answer or "outputs" not in truth["reason"]:
+def _excess(folder: Path, truth: dict[str, Any], answer: dict[str, Any]) -> dict[str, float]:
+    """By how much bounds exclude an output that the graph really has: above float64's rounding they are wrong."""
+    if "lower" not in answer or "input" not in truth["reason"]:
         return {}
-    outputs = truth["reason"]["outputs"]
-    real = np.array([[float.fromhex(one) for one in row] for row in outputs["anyformer in float64"]]).ravel()
+    x = np.array([[float(one) for one in row] for row in truth["reason"]["input"]])
+    real = _in_float64(folder / _verdicts(folder)["onnx"], x).ravel()
     away = np.maximum(np.array(answer["lower"]) - real, real - np.array(answer["upper"]))
     return {"excluded_by": float(away.max())}
+
+
+def _in_float64(place: Path, x: np.ndarray) -> np.ndarray:
+    """The graph itself, folded or not, as near to real arithmetic as NumPy comes."""
+    graph = onnx.load(place).graph
+    values = {one.name: onnx.numpy_helper.to_array(one).astype(np.float64) for one in graph.initializer}
+    values[graph.input[0].name] = x[None]
+    for node in graph.node:
+        values[node.output[0]] = OPERATORS[node.op_type](*(values[name] for name in node.input))
+    return values[graph.output[0].name][0]
+
+
+def _softmax(scores: np.ndarray) -> np.ndarray:
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+OPERATORS: dict[str, Callable[..., np.ndarray]] = {
+    "Add": np.add,
+    "MatMul": np.matmul,
+    "Relu": lambda x: np.maximum(x, 0.0),
+    "Softmax": _softmax,
+    "Transpose": lambda x: x.swapaxes(1, 2),
+}
 
 
 if __name__ == "__main__":

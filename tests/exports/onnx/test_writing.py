@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -37,3 +40,11 @@ def test_folders_are_not_replaced(compiled_models, tmp_path):
     (tmp_path / "model.onnx").mkdir()
     with pytest.raises(ModelFileError, match="something else"):
         write(compiled_models[0], tmp_path / "model.onnx", overwrite=True)
+
+
+@pytest.mark.parametrize(("module", "extra"), [("onnx", "onnx"), ("vnnlib", "vnnlib")])
+def test_a_missing_package_is_named_with_its_cure(module, extra):
+    script = f"import sys; sys.modules['onnx'] = None; import anyformer.exports.{module}"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert "onnx must be installed" in done.stderr
+    assert f'pip install "anyformer[{extra}]"' in done.stderr

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import anyformer as af
+from anyformer.certificates.bounds.evidence import Evidence
 from anyformer.errors import CertificateError, ExportError
 from anyformer.exports.vnnlib import Sense, Verdict, to_vnnlib
 from anyformer.exports.vnnlib.generator import CLOSENESS, REACHES, SAT_MARGIN, SHAPES, round_out
@@ -38,7 +39,8 @@ def test_all_numbers_are_float32_numbers_inside_the_domain(many):
         for numbers in (one.asked.low, one.asked.high, np.array(thresholds)):
             assert FLOAT32.holds(numbers)
         assert (one.asked.low >= 0).all()
-        assert (one.asked.low < one.asked.high).all()
+        assert (one.asked.low == one.asked.high).all() == (one.reach == "point")
+        assert (one.asked.low <= one.asked.high).all()
         assert (one.asked.high <= 1).all()
 
 
@@ -100,6 +102,9 @@ def test_models_without_a_proof_in_float32_are_refused(narrow_models, compiled_m
     in_mean = Claimed(model.network, replace(model.certificate, p=2.0))
     with pytest.raises(ExportError, match="p = inf; got p = 2"):
         to_vnnlib(in_mean)
+    declared = Claimed(model.network, replace(model.certificate, kind=Evidence.INTERPOLATED_MODULUS))
+    with pytest.raises(ExportError, match="must be unconditional"):
+        to_vnnlib(declared)
     elsewhere = Claimed(model.network, narrow_models[1].certificate)
     with pytest.raises(CertificateError, match="about others"):
         to_vnnlib(elsewhere)
@@ -120,9 +125,11 @@ def test_a_users_own_function_must_be_named(narrow_models):
 
     target = af.target(halve, tokens=2, name="../../evil\n(assert true)")
     model = proved(target, 0.01)
+    loaded = Claimed(model.network, model.certificate)
     with pytest.raises(CertificateError, match="name it again"):
-        to_vnnlib(model)
-    made = to_vnnlib(model, target=target, instances=2)
+        to_vnnlib(loaded)
+    made = to_vnnlib(loaded, target=target, instances=2)
+    assert files(made) == files(to_vnnlib(model, instances=2))
     assert made.name == "______evil__assert_true_-2x1"
 
 

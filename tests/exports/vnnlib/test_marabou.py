@@ -26,5 +26,5 @@ def test_marabou_agrees_where_it_decides(folders, number, answered):
     ]
     assert len(decided) >= 4
     assert all(answer == verdict for answer, verdict in decided)
-    # Of a network with softmax that is not folded, it finds no witnesses.
+    # Of a network that keeps a softmax, it finds few witnesses.
     assert {verdict for _, verdict in decided} >= answered

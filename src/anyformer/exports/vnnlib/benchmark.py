@@ -49,7 +49,7 @@ def to_vnnlib(
         seed: the same seed gives the same instances of the same model.
         instances: how many; every other one is satisfiable.
         fold_uniform: write attention that asks nothing as a product with a constant matrix.
-        target: the function, if it is not a ready-made one.
+        target: the function, if it is not a ready-made one and the model does not hold it.
 
     Raises:
         ExportError: if verdicts cannot be known of this model.

@@ -31,11 +31,11 @@ def _step(target: Target) -> Array:
 
 
 def random_box(target: Target, rng: np.random.Generator, share: float) -> tuple[Array, Array]:
-    """A box on the grid with this share of the domain's sides, somewhere in the domain."""
+    """A box on the grid with this share of the domain's sides, somewhere in the domain; a point if the share is 0."""
     low, high = largest_box(target)
     step = _step(target)
     steps = np.rint((high - low) / step)
-    sides = np.maximum(np.floor(steps * share), 1)
+    sides = np.ceil(steps * share)
     start = np.floor(rng.random(low.shape) * (steps - sides + 1))
     return low + start * step, low + (start + sides) * step
 

@@ -1,4 +1,4 @@
-"""Instances by a seed: boxes from tiny to the whole domain, thresholds from far away to as near as can be known.
+"""Instances by a seed: boxes from a point to the whole domain, thresholds from far away to as near as can be known.
 
 *unsat*: the threshold of a comparison lies beyond the target's range on the box, by the certified error and some slack.
 The network differs from the target by no more than the certified error, so no input of the box reaches the threshold.
@@ -24,7 +24,7 @@ from anyformer.exports.vnnlib.properties import Comparison, Property, Sense
 from anyformer.exports.vnnlib.subject import Subject
 from anyformer.networks.dtypes import FLOAT32
 
-REACHES: Final = {"tiny": 2.0**-8, "small": 2.0**-5, "large": 2.0**-2, "whole": 1.0}
+REACHES: Final = {"point": 0.0, "tiny": 2.0**-8, "small": 2.0**-5, "large": 2.0**-2, "whole": 1.0}
 """Sides of the box, as a share of the domain's."""
 CLOSENESS: Final = {"wide": 1.0, "moderate": 2.0**-3, "narrow": 2.0**-6, "narrowest": 0.0}
 """What is added to the least distance of a threshold, as a share of the range of all outputs."""
@@ -38,7 +38,7 @@ SEARCHED = 2000
 NEARNESS = 0.25
 Asked: TypeAlias = tuple[tuple[int, int], Sense]
 """An output entry, and in which sense it is compared; the threshold is still open."""
-TIMEOUTS: Final = {"tiny": 60, "small": 100, "large": 200, "whole": 300}
+TIMEOUTS: Final = {"point": 60, "tiny": 60, "small": 100, "large": 200, "whole": 300}
 
 
 @dataclass(frozen=True, eq=False)

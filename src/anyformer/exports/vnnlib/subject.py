@@ -89,9 +89,15 @@ def subject(model: Proved, target: Target | None, fold_uniform: bool) -> Subject
             f"the certificate must bound the largest error of any entry, p = inf; got p = {certificate.p:g}, which "
             f"says nothing of a single input. Build the model with p=inf (--p inf)."
         )
+    if certificate.kind.uses_modulus:
+        raise ExportError(
+            "the certificate must be unconditional; this one relies on a declared modulus, and so would its verdicts. "
+            "Build the model from a function that can be traced."
+        )
     if certificate.weights_digest != digest(network):
         raise CertificateError("the certificate must be about the network's weights; it is about others.")
-    target = certificate.target.target() if target is None else target
+    # A model that was built here knows its target; one that was loaded may name a ready-made one.
+    target = target or getattr(model, "target", None) or certificate.target.target()
     result = verify(network, certificate, target)
     if result.verdict is not Proof.PROVED:
         raise CertificateError(f"the model must be proved for its verdicts to be known; it is {result.verdict.value}.")
