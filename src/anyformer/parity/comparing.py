@@ -84,9 +84,22 @@ def _rows(model: Model, target: Target, asked: Inputs, dtype: DType, runners: Se
     with np.errstate(all="ignore"):
         exact = evaluate(cast(model.network, FLOAT64), x)
         wanted = target(x)
-        allowed = None if model.certificate.grid is not None else rounding_bound(network, x)
+        allowed = _allowed(model, network, x)
     for runner in runners:
         yield _row(runner, Cast(network, model.certificate), asked, x, exact, wanted, allowed)
+
+
+def _allowed(model: Model, network: Network, x: Array) -> Array | None:
+    """What roundings may add to the difference of a runtime and the definition; nothing is known of tables.
+
+    In the model's own type both are also within the certified error of the target, if that is the largest of any entry.
+    """
+    certificate = model.certificate
+    if certificate.grid is not None:
+        return None
+    allowed = rounding_bound(network, x)
+    is_certified = network.dtype == model.network.dtype and certificate.p == math.inf
+    return np.minimum(allowed, 2 * certificate.certified_error) if is_certified else allowed
 
 
 def _in(network: Network, dtype: DType) -> Network:

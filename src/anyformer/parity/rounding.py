@@ -51,7 +51,8 @@ def rounding_bound(network: Network, x: Array) -> Array:
 def _linear(W: Array, b: Array | float, x: Array, error: Array, dtype: DType) -> Array:
     """How far W x + b may be off, if x is."""
     size = (np.abs(x) + error) @ np.abs(W).T + np.abs(b)
-    return np.asarray(error @ np.abs(W).T + dtype.roundings(W.shape[1] + 1) * size)
+    lost = (W.shape[1] + 1) * dtype.underflow
+    return np.asarray(error @ np.abs(W).T + dtype.roundings(W.shape[1] + 1) * size + lost)
 
 
 def _feed_forward(layer: FeedForwardLayer, x: Array, error: Array, dtype: DType) -> Array:
@@ -79,6 +80,7 @@ def _head(layer: AttentionLayer, h: int, seen: Neighbours | None, x: Array, erro
     values, of_values = x @ layer.W_V[h].T, _linear(layer.W_V[h], 0.0, x, error, dtype)
     sizes = np.abs(values) + of_values
     mixed = moved @ sizes + weights @ of_values + dtype.roundings(len(visible) + 1) * ((weights + moved) @ sizes)
+    mixed += (len(visible) + 1) * dtype.underflow
     return _linear(layer.W_O[h], 0.0, weights @ values, mixed, dtype)
 
 
@@ -98,7 +100,8 @@ def _moved(layer: AttentionLayer, weights: Array, off: Array, visible: Booleans,
     tokens = len(visible)
     if isinstance(layer.probability_map, Softmax):
         factor = np.expm1(2 * off.max(axis=-1, keepdims=True)) + dtype.roundings(2 * (EXP_ROUNDINGS + tokens))
-        return np.asarray(weights * factor)
+        # A weight that underflows may be 0 or not.
+        return np.where(visible, weights * factor + dtype.underflow, 0.0)
     # The map's own rounding: sums of so many powers, the τ that follows from them, a power and a division.
     own = dtype.roundings(16 * (tokens + 2))
     return np.where(visible, np.linalg.norm(off, axis=-1, keepdims=True) + own, 0.0)
