@@ -86,6 +86,11 @@ WITHIN = {
         *("dyadic", "reach", "request", "refusal", "grids", "codes", "stages", "contexts", "compiling"),
         *("plans", "methods", "planning", "asking"),
     ],
+    "labels": ["place", "label", "values", "source", "labels", "programs", "tables", "making"],
+    "exports": [
+        *("config_fields", "config", "layout", "tensors", "placing", "folder", "proved"),
+        *("pytorch", "huggingface", "stock", "transformer_lens", "onnx", "vnnlib", "formats"),
+    ],
     "parity": ["inputs", "rows", "rounding", "runners", "comparing"],
     "training": ["data", "run", "tasks", "reproduction"],
     "reports": [

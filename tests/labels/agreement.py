@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from anyformer.labels import EMBEDDING, Label, Labels, Place
-from anyformer.labels.program_values import ProgramValues
+from anyformer.labels.programs.values import ProgramValues
 from anyformer.networks.layers import AttentionStage, FeedForwardStage
 from anyformer.networks.network import Network
 

@@ -8,7 +8,7 @@ import pytest
 import anyformer as af
 from anyformer.errors import LabelError
 from anyformer.labels import labels_of
-from anyformer.labels.table_labels import MOST_LISTED
+from anyformer.labels.tables.labels import MOST_LISTED
 from anyformer.networks.roles import Role
 from tests.labels.agreement import faults_of_heads, faults_of_units, missing
 

@@ -2,7 +2,7 @@
 
 from anyformer.labels.label import Label
 from anyformer.labels.labels import FILE, Labels, labels_from_json, read_labels
-from anyformer.labels.of import labels_of, labels_of_network
+from anyformer.labels.making import labels_of, labels_of_network
 from anyformer.labels.place import EMBEDDING, KINDS, Place
 from anyformer.labels.values import Pair, Values
 

@@ -10,7 +10,7 @@ from anyformer.certificates.bounds.evidence import Evidence
 from anyformer.certificates.claims.declaration import Declaration
 from anyformer.construction.contexts.selective_shifts import SelectiveShifts
 from anyformer.errors import CertificateError, NetworkError
-from anyformer.labels.codes import Window
+from anyformer.labels.tables.codes import Window
 from anyformer.networks.evaluate import add_positions, apply_attention, apply_feed_forward
 from anyformer.networks.layers import AttentionLayer
 from anyformer.reports import trace

@@ -1,12 +1,14 @@
 """`export`: a model folder in a format of other tools."""
 
+import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from anyformer.cli.output import Json, at_work, emit
+from anyformer.cli.output import Json, at_work, emit, note
 from anyformer.cli.verbs.models import Folder
+from anyformer.errors import UncertifiedWarning
 
 
 def export(
@@ -43,8 +45,12 @@ def export(
         "target": function,
     }
     options = {option: value for option, value in given.items() if value is not None}
-    with at_work("exporting"):
+    with at_work("exporting"), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UncertifiedWarning)
         place = write(model, output, name, overwrite=overwrite, **options)
+    for warning in caught:
+        if issubclass(warning.category, UncertifiedWarning):
+            note(str(warning.message))
     size = sum(path.stat().st_size for path in (place, *place.rglob("*")) if path.is_file())
     data = {"format": name, "output": str(place), "bytes": size, "dtype": model.network.dtype.name}
     emit(json, data, paragraph(f"{chosen.what} written to {place}"))

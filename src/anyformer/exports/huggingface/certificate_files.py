@@ -13,9 +13,10 @@ from typing import Final
 
 from safetensors import SafetensorError, safe_open
 
+from anyformer import strict_json
 from anyformer.atomic import atomic_file, write_text
 from anyformer.certificates.claims.certificate import Certificate
-from anyformer.errors import ModelFileError, words_of
+from anyformer.errors import ModelFileError, UncertifiedWarning, words_of
 from anyformer.exports.config import Config
 from anyformer.exports.folder import check_agreement, read_certificate
 from anyformer.exports.huggingface.card import MARK, model_card
@@ -76,7 +77,9 @@ def certificate_in(folder: Path, network: Network, structure: Config) -> Certifi
 
 
 def _warn(why: str) -> None:
-    warnings.warn(f"the certificate is not carried along: {why}. Prove the model again.", stacklevel=4)
+    warnings.warn(
+        f"the certificate is not carried along: {why}. Prove the model again.", UncertifiedWarning, stacklevel=4
+    )
 
 
 def _metadata(weights: Path) -> dict[str, str]:
@@ -93,7 +96,7 @@ def _metadata(weights: Path) -> dict[str, str]:
 def _add_metadata(weights: Path, more: dict[str, str]) -> None:
     """Write a safetensors file again with more metadata: `transformers` offers no way to give it any."""
     with open(weights, "rb") as old, atomic_file(weights) as new:
-        header = json.loads(old.read(int.from_bytes(old.read(_SIZE_BYTES), "little")))
+        header = strict_json.loads(old.read(int.from_bytes(old.read(_SIZE_BYTES), "little")).decode())
         header["__metadata__"] = {**header.get("__metadata__", {}), **more}
         text = json.dumps(header).encode()
         text += b" " * (-len(text) % _SIZE_BYTES)

@@ -6,6 +6,7 @@ from typing import Any
 
 from transformers import PreTrainedConfig
 
+from anyformer import strict_json
 from anyformer.errors import ModelFileError
 from anyformer.exports.config import Config, config_from_json
 from anyformer.networks.dtypes import FLOAT64, as_dtype
@@ -35,7 +36,7 @@ class AnyformerConfig(PreTrainedConfig):
         """The configuration of a network with this structure."""
         described = {name: value for name, value in structure.to_json().items() if name != "dtype"}
         # Through JSON, so that it is what a reader of the file gets.
-        return cls(network=json.loads(json.dumps(described)), dtype=structure.dtype)
+        return cls(network=strict_json.loads(json.dumps(described)), dtype=structure.dtype)
 
     @property
     def structure(self) -> Config:

@@ -10,7 +10,7 @@ from anyformer.arrays import Array, as_sequences
 from anyformer.certificates.bounds.cells import Grid
 from anyformer.certificates.claims.certificate import Certificate
 from anyformer.errors import CertificateError, NetworkError
-from anyformer.labels.codes import code_of, coded_stages
+from anyformer.labels.tables.codes import code_of, coded_stages
 from anyformer.networks.evaluate import add_positions
 from anyformer.networks.network import Network
 from anyformer.networks.roles import Role

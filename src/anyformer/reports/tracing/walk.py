@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from anyformer.arrays import Array
-from anyformer.labels.codes import Window, window
+from anyformer.labels.tables.codes import Window, window
 from anyformer.networks.evaluate import apply_attention, apply_feed_forward
 from anyformer.networks.layers import AttentionStage, FeedForwardStage, Stage
 from anyformer.networks.network import View

@@ -3,7 +3,7 @@
 import numpy as np
 
 from anyformer.arrays import Integers
-from anyformer.labels.codes import code_of, window
+from anyformer.labels.tables.codes import code_of, window
 from anyformer.networks.evaluate import apply_feed_forward
 from anyformer.networks.layers import AttentionStage, FeedForwardStage
 from anyformer.networks.network import Network

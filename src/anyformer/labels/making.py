@@ -5,10 +5,10 @@ from typing import Protocol
 from anyformer.certificates.claims.certificate import Certificate
 from anyformer.errors import LabelError
 from anyformer.labels.labels import Labels
-from anyformer.labels.program_facts import ProgramFacts
-from anyformer.labels.program_source import ProgramSource
+from anyformer.labels.programs.facts import ProgramFacts
+from anyformer.labels.programs.source import ProgramSource
 from anyformer.labels.source import Source
-from anyformer.labels.table_source import TableSource
+from anyformer.labels.tables.source import TableSource
 from anyformer.networks.digest import digest
 from anyformer.networks.network import Network
 from anyformer.targets.target import Target

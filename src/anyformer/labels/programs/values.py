@@ -12,7 +12,7 @@ from anyformer.arrays import Array
 from anyformer.certificates.programs.layers import FeedForward
 from anyformer.errors import LabelError
 from anyformer.labels.place import Place
-from anyformer.labels.program_facts import ProgramFacts
+from anyformer.labels.programs.facts import ProgramFacts
 from anyformer.labels.values import Pair, Values
 from anyformer.networks.evaluate import add_positions, apply_attention, apply_feed_forward, embed, read_out
 from anyformer.networks.layers import AttentionLayer

@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 from anyformer.arrays import as_sequences
 from anyformer.labels.label import Label
 from anyformer.labels.place import Place
-from anyformer.labels.program_facts import ProgramFacts
-from anyformer.labels.program_labels import program_labels, program_outputs
-from anyformer.labels.program_values import ProgramValues
+from anyformer.labels.programs.facts import ProgramFacts
+from anyformer.labels.programs.labels import program_labels, program_outputs
+from anyformer.labels.programs.values import ProgramValues
 from anyformer.labels.source import Source
 from anyformer.targets.target import Target
 

@@ -9,8 +9,8 @@ from anyformer.arrays import Array
 from anyformer.certificates.claims.certificate import Certificate
 from anyformer.certificates.programs.bound import ProgramBound, bound_of_program
 from anyformer.certificates.programs.hints import Hint
-from anyformer.labels.arguments import Arguments
-from anyformer.labels.layer_places import PlacedLayer, placed_layers
+from anyformer.labels.programs.arguments import Arguments
+from anyformer.labels.programs.layer_places import PlacedLayer, placed_layers
 from anyformer.networks.network import Network
 from anyformer.programs.forms import Node
 from anyformer.programs.kuhn import interpolant_program

@@ -11,7 +11,7 @@ import numpy as np
 
 from anyformer.arrays import Array, Integers
 from anyformer.certificates.bounds.cells import Grid
-from anyformer.labels.codes import code_of, coded_stages
+from anyformer.labels.tables.codes import code_of, coded_stages
 from anyformer.labels.values import Pair, Values
 from anyformer.networks.evaluate import add_positions
 from anyformer.networks.layers import AttentionStage, FeedForwardStage, Stage, weights

@@ -10,8 +10,8 @@ from anyformer.certificates.bounds.cells import Grid
 from anyformer.labels.label import Label
 from anyformer.labels.place import Place
 from anyformer.labels.source import Source
-from anyformer.labels.table_labels import head_label, table_labels, unit_label
-from anyformer.labels.table_values import TableValues
+from anyformer.labels.tables.labels import head_label, table_labels, unit_label
+from anyformer.labels.tables.values import TableValues
 from anyformer.networks.network import Network
 from anyformer.targets.target import Target
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from anyformer.labels.label import Label, Weights, at
 from anyformer.labels.place import EMBEDDING, Place
-from anyformer.labels.table_words import LayerWords, channel_words, head_words
+from anyformer.labels.tables.words import LayerWords, channel_words, head_words
 from anyformer.networks.layers import AttentionStage, FeedForwardStage
 from anyformer.networks.network import Network
 from anyformer.networks.roles import Role

@@ -13,11 +13,11 @@ from anyformer.arrays import Array
 from anyformer.certificates.programs.hints import Hint
 from anyformer.certificates.programs.layers import Attention, FeedForward
 from anyformer.labels.label import Label, Weights, at
-from anyformer.labels.layer_places import PlacedLayer
 from anyformer.labels.place import EMBEDDING, Place
-from anyformer.labels.positions import position_words
-from anyformer.labels.program_facts import ProgramFacts
-from anyformer.labels.steps import said, step_of
+from anyformer.labels.programs.facts import ProgramFacts
+from anyformer.labels.programs.layer_places import PlacedLayer
+from anyformer.labels.programs.positions import position_words
+from anyformer.labels.programs.steps import said, step_of
 from anyformer.networks.layers import AttentionStage
 from anyformer.programs.text import name_of, text
 

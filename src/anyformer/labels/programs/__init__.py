@@ -1,0 +1,1 @@
+"""Labels of networks that compute a program: compiled ones, and interpolants."""

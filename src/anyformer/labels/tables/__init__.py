@@ -1,0 +1,1 @@
+"""Labels of networks that work with a table of cells."""
