@@ -65,7 +65,8 @@ def trace_program(network: Network, certificate: Certificate, target: Target, x:
         target: the function, which is traced.
         x: the sequence.
     """
-    sequence = as_sequences(np.asarray(x, dtype=np.float64)[None], network.tokens, network.width)
+    given = as_sequences(np.asarray(x, dtype=np.float64)[None], network.tokens, network.width)
+    sequence = network.dtype.rounded(given)
     program = trace_target(target)
     found = bound_of_program(program, network, certificate.hints)
     exact, state = node_values(program, sequence), _stream(network, sequence)
@@ -99,7 +100,7 @@ def _stream(network: Network, sequence: Array) -> Array:
     """The residual stream after the last layer, (tokens, stream width). Channels are written once, so it holds all."""
     state = add_positions(network, embed(network, sequence))
     for k, stage in enumerate(network.stages):
-        state = apply_stage(stage, state, network.views(k))
+        state = apply_stage(stage, state, network.views(k), network.dtype)
     return np.asarray(state[0])
 
 

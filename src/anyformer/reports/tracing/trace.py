@@ -92,7 +92,8 @@ def trace(network: Network, certificate: Certificate, x: ArrayLike) -> Trace:
             f"the certificate's grid must have one row per coordinate of a token, {network.width}; "
             f"got {rows}. Keep a certificate with the network it was made for."
         )
-    sequence = as_sequences(np.asarray(x, dtype=np.float64)[None], network.tokens, network.width)[0]
+    given = as_sequences(np.asarray(x, dtype=np.float64)[None], network.tokens, network.width)[0]
+    sequence = network.dtype.rounded(given)
     start = add_positions(network, sequence[None])[0]
     code = code_of(network)
     cells = _cells(certificate.grid, sequence)
@@ -124,7 +125,7 @@ def _stages(network: Network, state: Array) -> tuple[StageTrace, ...]:
     traced = []
     with np.errstate(all="ignore"):  # an overflow is reported below
         for index, stage in enumerate(network.stages):
-            state, moves = walk(stage, state, network.views(index))
+            state, moves = walk(stage, state, network.views(index), network.dtype)
             if not np.isfinite(state).all():
                 raise NetworkError(
                     f"the values must stay finite; after stage {stage.name!r} they are {state.tolist()}. "
