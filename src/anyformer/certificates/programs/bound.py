@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from anyformer.certificates.programs.along import Units
 from anyformer.certificates.programs.errors import UP, Error
 from anyformer.certificates.programs.heads import head_error
 from anyformer.certificates.programs.helpers import Helper, helped_error, helper_of
@@ -13,7 +14,7 @@ from anyformer.certificates.programs.hints import Hint
 from anyformer.certificates.programs.layers import Attention, FeedForward, joined_layers
 from anyformer.certificates.programs.overflow import check_no_overflow
 from anyformer.certificates.programs.stream import Reading, Stream, must
-from anyformer.certificates.programs.units import Computed, Units, units_error
+from anyformer.certificates.programs.units import Computed, units_error
 from anyformer.errors import LeavesDomain, NotShown
 from anyformer.networks.layers import AttentionStage
 from anyformer.networks.network import Network

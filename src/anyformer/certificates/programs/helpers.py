@@ -12,12 +12,13 @@ from functools import partial
 import numpy as np
 
 from anyformer.arrays import Booleans
+from anyformer.certificates.programs.along import Along, Units, alike, distance, outward
 from anyformer.certificates.programs.composition import Polyline, composed
 from anyformer.certificates.programs.errors import UP, Error
 from anyformer.certificates.programs.hints import Hint
 from anyformer.certificates.programs.polylines import ReluSum, deviation
 from anyformer.certificates.programs.stream import UNIT, Reading, Stream, must
-from anyformer.certificates.programs.units import Along, Computed, Units, alike, distance, outward, square, widened_sum
+from anyformer.certificates.programs.units import Computed, square, widened_sum
 from anyformer.programs.curves import Curve
 from anyformer.programs.forms import Form, Node
 from anyformer.programs.numbers import Number
