@@ -39,6 +39,7 @@ SPINE = [
     "construction",
     "labels",
     "exports",
+    "proving",
     "model",
     "comparison",
     "parity",

@@ -149,7 +149,7 @@ def test_the_proof_reaches_the_tolerance(construction):
     bound = derive_bound(
         construction.network, asked.target, construction.grid, asked.p, asked.tolerance, evidence=evidence
     )
-    measured = af.model.certify(construction, bound).measured
+    measured = af.proving.certify(construction, bound).measured
     assert measured.low <= bound.upper <= asked.tolerance
     assert bound.lower <= measured.high
     # Where the modulus is attained the bound is the truth itself, and the estimate may lie above it by its own noise.
