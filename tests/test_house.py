@@ -39,6 +39,7 @@ SPINE = [
     "construction",
     "labels",
     "exports",
+    "explorer",
     "model",
     "comparison",
     "parity",

@@ -1,0 +1,77 @@
+"""A table as data for the page: its cells, how tokens hold codes, and the ids of all contexts."""
+
+from typing import Any
+
+import numpy as np
+
+from anyformer.arrays import Array, Integers
+from anyformer.certificates.bounds.cells import Grid, cells_between, count_cells
+from anyformer.labels.tables.codes import Code, code_of, coded_stages
+from anyformer.networks.evaluate import add_positions, apply_stage
+from anyformer.networks.network import Network
+
+# Contexts whose ids are drawn, and cells an axis may have to be drawn. More contexts are sampled evenly.
+MOST_CONTEXTS, MOST_CELLS = 1_000, 4_096
+
+
+def table_data(network: Network, grid: Grid) -> dict[str, Any]:
+    """The grid, the code, and the contextual map."""
+    code, coded = code_of(network), coded_stages(network)
+    return {
+        "lows": [row[:MOST_CELLS].tolist() for row in grid.lows],
+        "highs": [row[:MOST_CELLS].tolist() for row in grid.highs],
+        "code": None if code is None else {"direction": list(code.direction), "unit": code.unit},
+        "coded": list(coded),
+        "contexts": None if code is None or not coded else _contexts(network, grid, code, coded[-1]),
+    }
+
+
+def _contexts(network: Network, grid: Grid, code: Code, last: int) -> dict[str, Any]:
+    """The ids of every context, or of evenly chosen ones, from the network's own states at the centres of cells."""
+    columns = int(np.prod(grid.cells_per_axis))
+    total = count_cells(columns, network.tokens, network.is_equivariant)
+    codes, choice, coinciding = _chosen(grid, network, total)
+    ids = _ids(network, grid, choice, code, last)
+    return {
+        "ids": ids.tolist(),
+        "cells": codes.tolist(),
+        "coinciding": coinciding.tolist(),
+        "total": total,
+        "said": _said(ids, codes, coinciding if network.is_equivariant else np.zeros(len(ids), np.bool_), total),
+    }
+
+
+def _chosen(grid: Grid, network: Network, total: int) -> tuple[Integers, Integers, Any]:
+    numbers = np.unique(np.linspace(0, total - 1, min(total, MOST_CONTEXTS)).astype(np.int64))
+    if len(numbers) == total:
+        batch = cells_between(grid, network.tokens, network.is_equivariant, 0, total)
+        return batch.codes, batch.choice, batch.coinciding
+    batches = [cells_between(grid, network.tokens, network.is_equivariant, int(k), int(k) + 1) for k in numbers]
+    codes = np.concatenate([one.codes for one in batches])
+    choice = np.concatenate([one.choice for one in batches])
+    return codes, choice, np.concatenate([one.coinciding for one in batches])
+
+
+def _ids(network: Network, grid: Grid, choice: Integers, code: Code, last: int) -> Array:
+    boxes = grid.boxes(choice)
+    state = add_positions(network, network.dtype.rounded(boxes.low + (boxes.high - boxes.low) / 2))
+    for k, stage in enumerate(network.stages[: last + 1]):
+        state = apply_stage(stage, state, network.views(k), network.dtype)
+    return np.asarray(state @ np.array(code.direction) / code.unit)
+
+
+def _said(ids: Array, codes: Integers, left_out: Any, total: int) -> str:
+    """What the picture shows, counted from the ids themselves."""
+    owners: dict[float, set[tuple[Any, ...]]] = {}
+    for row, cells in zip(ids[~left_out], codes[~left_out], strict=True):
+        for place, one in enumerate(row.tolist()):
+            # Without positions, a token is its cell within a multiset; sorted rows make that a name.
+            name = (tuple(cells.tolist()), int(cells[place]) if left_out.any() else place)
+            owners.setdefault(one, set()).add(name)
+    shared = sum(len(names) > 1 for names in owners.values())
+    counted = f"{len(owners):,} different ids of {int((~left_out).sum()):,} contexts"
+    drawn = "" if len(ids) == total else f" ({len(ids):,} of all {total:,} contexts, evenly chosen, are drawn)"
+    left = int(left_out.sum())
+    equal = f" {left:,} more contexts, with two tokens in one cell, are drawn fainter." if left else ""
+    verdict = "no two contexts share one" if shared == 0 else f"{shared:,} of them belong to more than one context"
+    return f"{counted}: {verdict}{drawn}.{equal}"
