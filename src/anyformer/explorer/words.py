@@ -3,11 +3,13 @@
 import math
 from typing import Any
 
-from anyformer.certificates.bounds.powers import exponent_data
 from anyformer.certificates.claims.certificate import Certificate
+from anyformer.certificates.programs.error_bound import term_of
 from anyformer.labels.programs.facts import ProgramFacts
 from anyformer.networks.layers import AttentionStage
 from anyformer.networks.network import Network
+from anyformer.programs.forms import Node
+from anyformer.programs.steps import Input
 from anyformer.programs.text import formula, name_of
 from anyformer.targets.domains import CompactSupport
 
@@ -42,9 +44,9 @@ def claim_in_words(network: Network, certificate: Certificate) -> list[str]:
     )
     size = f"{asked:g}" if error == asked else f"{asked:g}; the proof gives {error:.4g}"
     measure = (
-        f"The largest distance of the two in any entry, {where}, is at most {size}."
+        f"The largest distance of network and target in any entry, {where}, is at most {size}."
         if certificate.p == math.inf
-        else f"The L^{certificate.p:g} distance of the two, {where}, is at most {size}."
+        else f"The L^{certificate.p:g} distance of network and target, {where}, is at most {size}."
     )
     order = (
         "Permuting the tokens of the input permutes the output."
@@ -52,7 +54,7 @@ def claim_in_words(network: Network, certificate: Certificate) -> list[str]:
         else "The network knows the places of its tokens."
     )
     return [
-        f"This Transformer computes {declared.name!r} with softmax attention, ReLU units and no training.",
+        f"This Transformer computes “{declared.name}” with softmax attention, ReLU units and no training.",
         measure,
         f"Measured on {certificate.measured.samples:,} inputs, it is {certificate.measured.error:.4g}. {order}",
         "The page shows what the certificate states; `anyformer verify` proves it again from the weights.",
@@ -67,7 +69,7 @@ def facts_of(network: Network, certificate: Certificate) -> list[list[str]]:
         ["holds", certificate.kind.value],
         ["layers", f"{network.layer_count:,}, of which {network.attention_layer_count:,} of attention"],
         ["heads × size, hidden units", _shape(network)],
-        ["numbers a token, between layers", f"{network.stream_width:,}"],
+        ["stream width", f"{network.stream_width:,} numbers a token"],
         ["parameters", f"{network.parameter_count:,}"],
         ["arithmetic", network.dtype.name],
         ["weights", f"{certificate.weights_digest[:16]}…"],
@@ -82,7 +84,7 @@ def _shape(network: Network) -> str:
 
 def norm_of(certificate: Certificate) -> str:
     """The exponent as text."""
-    return f"L^{exponent_data(certificate.p)}"
+    return f"L^{certificate.p:g}"
 
 
 def terms_of(certificate: Certificate, facts: ProgramFacts | None) -> list[dict[str, Any]]:
@@ -105,4 +107,9 @@ def _adds(certificate: Certificate) -> bool:
 def _steps(facts: ProgramFacts | None) -> dict[str, str]:
     if facts is None:
         return {}
-    return {f"step_{node.number}": f"{name_of(node)} = {formula(node, facts.computed)}" for node in facts.program.nodes}
+    return {term_of(node): _in_words(node, facts) for node in facts.program.nodes}
+
+
+def _in_words(node: Node, facts: ProgramFacts) -> str:
+    name = name_of(node)
+    return f"{name}, an input" if isinstance(node.step, Input) else f"{name} = {formula(node, facts.computed)}"
