@@ -194,6 +194,17 @@ def test_a_phone_and_the_dark_are_readable(opened, averaged, options):
     assert page.complaints == []
 
 
+def test_a_notebook_shows_it_in_a_frame(browser, averaged):
+    page, complaints = browser.new_page(), []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.set_content(f"<!DOCTYPE html>{averaged.explore()._repr_html_()}")
+    frame = page.frame_locator("iframe")
+    assert frame.locator("h1").inner_text() == "mean-scale on 3 tokens"
+    assert frame.locator("#tokens [role=slider]").count() == 3
+    assert complaints == []
+    page.close()
+
+
 def test_every_picture_has_words(opened, averaged):
     page = opened(averaged)
     page.page.wait_for_selector('#maps[data-side="12"], #maps[data-side="24"], #maps[data-side="48"]', state="attached")

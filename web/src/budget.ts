@@ -3,7 +3,7 @@
 import type { App } from "./app";
 import type { NeighboursData } from "./data";
 import { h, number, section } from "./dom";
-import { paint } from "./maps";
+import { DARK, paint, shades } from "./maps";
 import { range } from "./network";
 
 const MOST_STEPS = 16;
@@ -121,8 +121,12 @@ export function pattern(app: App, layers: readonly (readonly NeighboursData[])[]
   }
   const card = (matrix: boolean[][], title: string, words: string) => {
     const canvas = h("canvas", { role: "img", "aria-label": `${title}: ${words}` });
-    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-    paint(canvas, n, n, (k) => (matrix[Math.floor(k / n)][k % n] ? (dark ? [222, 184, 104] : [30, 58, 95]) : dark ? [30, 33, 38] : [246, 244, 238]));
+    const draw = () => {
+      const { paper, ink } = shades();
+      paint(canvas, n, n, (k) => (matrix[Math.floor(k / n)][k % n] ? ink : paper));
+    };
+    draw();
+    DARK.addEventListener("change", draw);
     return h("div", { class: "card" }, h("div", { class: "heat" }, canvas), h("div", {}, h("b", {}, title), h("span", {}, words)));
   };
   const least = (matrix: boolean[][]) => Math.min(...matrix.map((row) => row.filter(Boolean).length));

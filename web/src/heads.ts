@@ -2,7 +2,7 @@
 
 import type { App, View } from "./app";
 import { button, h, number, section } from "./dom";
-import { paint } from "./maps";
+import { DARK, paint, shades } from "./maps";
 
 const A_PAGE = 12;
 
@@ -33,6 +33,7 @@ class Heads implements View {
       this.grid,
     );
     this.list();
+    DARK.addEventListener("change", () => this.update());
   }
 
   private list(): void {
@@ -53,8 +54,7 @@ class Heads implements View {
   update(): void {
     const { app } = this;
     const n = app.network.tokens;
-    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-    const [paper, ink] = dark ? [[30, 33, 38], [222, 184, 104]] : [[246, 244, 238], [30, 58, 95]];
+    const { paper, ink } = shades();
     this.cards.forEach(({ canvas, query, said }, k) => {
       const { weights } = app.walk.heads[this.from + k];
       paint(canvas, n, n, (at) => {

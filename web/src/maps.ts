@@ -16,6 +16,12 @@ export function maps(app: App): { element: HTMLElement; views: View[] } {
   return { element: view.element, views: [view] };
 }
 
+function others(rest: number): string {
+  if (rest === 0) return "";
+  if (rest === 1) return "; the third stays as it is, and is moved by the slider or by dragging its token";
+  return `; the other ${rest} stay as they are, and are moved by sliders or by dragging their tokens`;
+}
+
 class Maps implements View {
   readonly element: HTMLElement;
   private axes: [number, number];
@@ -55,7 +61,7 @@ class Maps implements View {
     const rest = app.input.length - 2;
     const caption = data.plane
       ? "The target cannot be computed on this page; it was computed beforehand on this plane, whose other numbers stay fixed. Blue is too low, red too high."
-      : `Over two numbers of the input${rest > 0 ? `; the other ${rest} stay as they are, and each is moved by a slider or by dragging its token` : ""}. ` +
+      : `Over two numbers of the input${others(rest)}. ` +
         "The ring is the current input; click to move it. Blue is too low, red too high.";
     this.element = section(
       "maps",
@@ -234,6 +240,13 @@ export function paint(canvas: HTMLCanvasElement, width: number, height: number, 
     image.data.set([red, green, blue, 255], 4 * k);
   }
   context.putImageData(image, 0, 0);
+}
+
+export const DARK = matchMedia("(prefers-color-scheme: dark)");
+
+/** What a heat map of weights goes from and to. */
+export function shades(): { paper: readonly [number, number, number]; ink: readonly [number, number, number] } {
+  return DARK.matches ? { paper: [30, 33, 38], ink: [222, 184, 104] } : { paper: [246, 244, 238], ink: [30, 58, 95] };
 }
 
 function ramp(stops: readonly (readonly [number, number, number])[]): Colour {

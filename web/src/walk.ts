@@ -59,7 +59,11 @@ class Picture implements View {
   private ranges(): [number, number][] {
     const { app } = this;
     const spans = app.walk.states.map((): [number, number] => [Infinity, -Infinity]);
-    for (const x of [app.input, ...range(60).map(() => app.random())]) {
+    // Tokens in one cell have no ids of their own, and may end anywhere: scales are those of different tokens.
+    const apart = (x: Float64Array) => new Set(range(app.network.tokens).map((token) => cellsOf(app, token, x))).size === app.network.tokens;
+    const drawn = range(200).map(() => app.random());
+    const chosen = app.data.network.around.positional_encoding ? drawn : drawn.filter(apart);
+    for (const x of [app.input, ...(chosen.length ? chosen : drawn).slice(0, 60)]) {
       app.network.walk(x).states.forEach((state, row) => {
         for (const token of range(app.network.tokens)) {
           const value = readingAt(app, state, row, token);
@@ -84,23 +88,24 @@ class Picture implements View {
     const { app } = this;
     const rows = app.walk.states.length;
     const svg = s("svg", { width: this.width, height: this.y(rows - 1) + 22, role: "img", "aria-label": "the tokens' way through the stages; the table below has the numbers" });
+    const words: SVGElement[] = [];
     range(rows).forEach((row) => {
       const y = this.y(row);
       const stage = row > 0 ? app.data.network.stages[row - 1] : null;
       const name = stage ? stage.name : app.data.network.around.positional_encoding ? "input, moved to its place" : "input";
-      svg.append(
-        s("line", { x1: 12, x2: this.width - 12, y1: y, y2: y, class: "axis" }),
+      svg.append(s("line", { x1: 12, x2: this.width - 12, y1: y, y2: y, class: "axis" }));
+      words.push(
         s("text", { x: 12, y: y - 12, class: "label" }, name),
         s("text", { x: 12, y: y + 14, class: "tick" }, number(this.spans[row][0], 3)),
         s("text", { x: this.width - 12, y: y + 14, class: "tick", "text-anchor": "end" }, number(this.spans[row][1], 3)),
       );
       if (stage && this.width > 560) {
-        svg.append(s("text", { x: this.width - 12, y: y - 12, class: "tick", "text-anchor": "end" }, stage.purpose));
+        words.push(s("text", { x: this.width - 12, y: y - 12, class: "tick", "text-anchor": "end" }, stage.purpose));
       }
     });
     this.lines = range(this.shown).map((token) => s("polyline", { class: `way ${colour(app, token)}` }));
     this.dots = range(this.shown).map((token) => range(rows).map(() => s("circle", { r: 4.5, class: `dot ${colour(app, token)}` })));
-    svg.append(...this.lines, ...this.dots.flat());
+    svg.append(...this.lines, ...words, ...this.dots.flat());
     this.element.replaceChildren(svg);
   }
 
@@ -173,12 +178,12 @@ class Table implements View {
 }
 
 /** The cell of every number of a token. */
-export function cellsOf(app: App, token: number): string {
+export function cellsOf(app: App, token: number, x: ArrayLike<number> = app.input): string {
   const table = app.data.table;
   if (!table) return "";
   const { width } = app.network;
   const found = range(width).map((i) => {
-    const value = app.input[token * width + i];
+    const value = x[token * width + i];
     const cell = table.lows[i].findIndex((low, k) => value >= low && value <= table.highs[i][k]);
     if (cell >= 0) return `cell ${cell}`;
     const { low, high } = app.data.domain;

@@ -16,6 +16,7 @@ from anyformer.explorer.program_data import fits, program_data, steps_data
 from anyformer.explorer.table_data import table_data
 from anyformer.labels import Labels, labels_of_network
 from anyformer.labels.programs.facts import ProgramFacts
+from anyformer.labels.programs.source import ProgramSource
 from anyformer.networks.network import Network
 from anyformer.programs.program import Program
 from anyformer.programs.text import text
@@ -50,9 +51,8 @@ def page_data(network: Network, certificate: Certificate, target: Target | None)
     """All that the page holds, as a JSON object."""
     omitted: list[str] = []
     weights = network_data(network)  # first: it refuses what is too large
-    facts = None
-    if certificate.grid is None:
-        facts = ProgramFacts.of(network, certificate, target or certificate.target.target())
+    labels = labels_of_network(network, certificate, target)
+    facts = labels.source.facts if isinstance(labels.source, ProgramSource) else None
     exact = _traced(target)
     worst = None if target is None else _worst(network, certificate, target)
     domain = certificate.target.domain
@@ -78,7 +78,7 @@ def page_data(network: Network, certificate: Certificate, target: Target | None)
         "terms": words.terms_of(certificate, facts),
         "worst": worst,
         "start": _start(network, certificate).ravel().tolist(),
-        "heads": _heads(labels_of_network(network, certificate, target), omitted),
+        "heads": _heads(labels, omitted),
         "omitted": omitted,
     }
 

@@ -69,7 +69,7 @@ def facts_of(network: Network, certificate: Certificate) -> list[list[str]]:
         ["holds", certificate.kind.value],
         ["layers", f"{network.layer_count:,}, of which {network.attention_layer_count:,} of attention"],
         ["heads × size, hidden units", _shape(network)],
-        ["stream width", f"{network.stream_width:,} numbers a token"],
+        ["stream width", f"{network.stream_width:,} a token"],
         ["parameters", f"{network.parameter_count:,}"],
         ["arithmetic", network.dtype.name],
         ["weights", f"{certificate.weights_digest[:16]}…"],
