@@ -141,9 +141,9 @@ def test_what_is_left_out_is_said(compiled, model, monkeypatch):
     x = np.array(plane["base"]).reshape(1, 3, 2)
     x[0, 0] = [1.0, 0.0]  # the first number is at its upper end, the second at its lower
     assert np.allclose(unpacked(plane["values"])[0, -1], compiled.target(x)[0])
-    monkeypatch.setattr(table_data, "MOST_CONTEXTS", 5)
+    monkeypatch.setattr(table_data, "MOST_CONTEXTS", 12)
     contexts = island(model.explore())["table"]["contexts"]
-    assert 1 < len(contexts["ids"]) <= 5
+    assert 1 < len(contexts["ids"]) <= 12
     assert f"{len(contexts['ids'])} of all 20 contexts" in contexts["said"]
 
 
@@ -154,6 +154,12 @@ def test_ids_are_those_of_the_network_and_collide_nowhere(model):
     distinct = ~np.array(contexts["coinciding"])
     report = af.check_contextual_map(np.array(contexts["cells"])[distinct], np.array(contexts["ids"])[distinct])
     assert report.is_contextual
+
+
+def test_one_cell_has_no_contexts_to_tell_apart():
+    model = af.construct("centroid-distance", 0.7, tokens=3, width=2, method="averaging")
+    assert model.certificate.grid.cells_per_axis == (1, 1)
+    assert "In all 1 contexts two tokens lie in one cell" in island(model.explore())["table"]["contexts"]["said"]
 
 
 def test_colliding_ids_are_admitted(model):

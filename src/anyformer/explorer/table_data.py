@@ -68,7 +68,8 @@ def _ids(network: Network, grid: Grid, choice: Integers, code: Code, last: int) 
 def _said(ids: Array, codes: Integers, left_out: Booleans, total: int) -> str:
     """What the picture shows, counted from the ids themselves."""
     if left_out.all():
-        return f"In all {total:,} contexts two tokens lie in one cell: there are too few cells for different tokens."
+        which = f"all {total:,} contexts" if len(ids) == total else f"each of {len(ids):,} random contexts of {total:,}"
+        return f"In {which} two tokens lie in one cell: there are too few cells for different tokens."
     owners: dict[float, set[tuple[Any, ...]]] = {}
     for row, cells in zip(ids[~left_out], codes[~left_out], strict=True):
         for place, one in enumerate(row.tolist()):
