@@ -227,13 +227,28 @@ def hostile_model(averaged):
     return replace(averaged, network=network, certificate=certificate), text
 
 
-def test_hostile_strings_are_shown_as_text(opened, averaged):
+def test_hostile_strings_are_shown_as_text(opened, averaged, tmp_path):
     model, text = hostile_model(averaged)
-    page = opened(model)
+    model.save(tmp_path / "model")
+    page = opened(af.load(tmp_path / "model"))
     assert page.complaints == []
     assert text.replace("\u2028", "") in page.page.locator("h1").text_content().replace("\u2028", "")
     assert page.page.title() != "taken"
     assert page.page.locator("img").count() == 0
+    assert text[:30] in page.page.locator("#walk").inner_text()
+
+
+def test_a_target_that_is_no_program_is_shown_on_a_plane(opened):
+    def middle(x):  # one sequence at a time, by Python's own sorting: nothing that could be traced
+        return np.full_like(x, sorted(float(one) for one in x.ravel())[1])
+
+    target = af.target(middle, tokens=3, lipschitz=1.0, vectorised=False)
+    model = af.construct(target, 0.4, method="averaging")
+    page = opened(model)
+    page.page.wait_for_selector('#maps[data-side="33"]', state="attached")
+    assert page.run("anyformer.target([[0, 0, 0]])") is None
+    assert "cannot be written as a program" in page.page.locator("footer").inner_text()
+    check_numbers(page, model, 20)
 
 
 def test_the_policy_stops_a_script_that_is_not_the_page_s(opened, averaged):

@@ -3,7 +3,7 @@
 import type { App, View } from "./app";
 import { drawn, h, number, s, section, set } from "./dom";
 import { range } from "./network";
-import { colour } from "./tokens";
+import { PATIENCE, colour } from "./tokens";
 
 const ROW = 58;
 const MOST = 8;
@@ -61,9 +61,11 @@ class Picture implements View {
     const spans = app.walk.states.map((): [number, number] => [Infinity, -Infinity]);
     // Tokens in one cell have no ids of their own, and may end anywhere: scales are those of different tokens.
     const apart = (x: Float64Array) => new Set(range(app.network.tokens).map((token) => cellsOf(app, token, x))).size === app.network.tokens;
+    const end = performance.now() + PATIENCE;
     const drawn = range(200).map(() => app.random());
     const chosen = app.data.network.around.positional_encoding ? drawn : drawn.filter(apart);
     for (const x of [app.input, ...(chosen.length ? chosen : drawn).slice(0, 60)]) {
+      if (performance.now() > end) break;
       app.network.walk(x).states.forEach((state, row) => {
         for (const token of range(app.network.tokens)) {
           const value = readingAt(app, state, row, token);
