@@ -5,7 +5,7 @@ import type { ContextsData } from "./data";
 import { drawn, h, number, s, section, set } from "./dom";
 import { range } from "./network";
 import { colour } from "./tokens";
-import { codeOf } from "./walk";
+import { cellsOf, codeOf } from "./walk";
 
 const NEAR = 9;
 
@@ -35,7 +35,7 @@ class Contexts implements View {
   private near = s("g");
   private readonly row: number;
 
-  constructor(private readonly app: App, data: ContextsData) {
+  constructor(private readonly app: App, private readonly data: ContextsData) {
     const found = new Map<number, Tick>();
     data.ids.forEach((ids, context) =>
       ids.forEach((id, token) => {
@@ -90,8 +90,20 @@ class Contexts implements View {
     this.zoom(ids);
   }
 
+  /** Where only some contexts are drawn, with the current one; between cells a token holds no id. */
+  private completed(ids: readonly number[]): readonly Tick[] {
+    const { app, data, ticks } = this;
+    if (data.ids.length === data.total) return ticks;
+    const known = new Set(ticks.map((tick) => tick.id));
+    const cells = ids.map((_, token) => cellsOf(app, token).replace(/cell /g, ""));
+    const own = ids.map((id, token) => ({ id, words: `${cells[token]} in {${cells.join("; ")}}`, faint: false }));
+    const added = own.filter(({ id }) => Number.isInteger(id) && !known.has(id));
+    return [...ticks, ...added].sort((one, other) => one.id - other.id);
+  }
+
   private zoom(ids: readonly number[]): void {
-    const { ticks, app } = this;
+    const { app } = this;
+    const ticks = this.completed(ids);
     const mine = ids[app.token];
     let at = ticks.findIndex((tick) => tick.id >= mine);
     if (at < 0) at = ticks.length - 1;

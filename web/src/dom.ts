@@ -37,7 +37,7 @@ export function number(value: number, digits = 4): string {
   if (!Number.isFinite(value)) return String(value).replace("-", "−").replace("Infinity", "∞");
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e15) return value.toLocaleString("en").replace("-", "−");
-  const text = size < 1e-4 || size >= 1e6 ? power(value, Math.min(digits, 3)) : Number(value.toPrecision(digits)).toString();
+  const text = size < 1e-4 || size >= 1e6 ? power(value, Math.min(digits, 3)) : Number(value.toPrecision(Math.max(digits, Math.floor(Math.log10(size)) + 1))).toString();
   return text.replace("-", "−");
 }
 

@@ -65,7 +65,7 @@ class Steps implements View {
         return h(
           "tr",
           {},
-          h("th", { scope: "row" }, h("span", { class: "formula" }, `${step.name} = ${step.formula}`), h("small", {}, step.where)),
+          h("th", { scope: "row" }, h("span", { class: "formula" }, `${step.name} = ${step.formula}`), h("small", { class: "long" }, step.where)),
           row.exact,
           row.network,
           row.gap,
