@@ -20,7 +20,7 @@ import pytest
 from anyformer.cli.main import main
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ["start.md", "averaging.md", "compile.md", "pytorch.md", "zoo.md"]
+PAGES = ["start.md", "averaging.md", "compile.md", "pytorch.md", "zoo.md", "explorer.md"]
 # With what they need besides; importing it takes seconds.
 PAGES_WITH_MORE = {"stock.md": "torch", "interpretability.md": "transformer_lens"}
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -39,6 +39,7 @@ SPINE = [
     "construction",
     "labels",
     "exports",
+    "explorer",
     "proving",
     "model",
     "comparison",

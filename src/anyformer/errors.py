@@ -85,6 +85,10 @@ class LabelError(AnyformerError):
     """Labels that cannot be given, or a file of labels that cannot be read."""
 
 
+class ExplorerError(AnyformerError):
+    """A page that cannot be made, or not there."""
+
+
 class ZooError(AnyformerError):
     """A name that the zoo does not have, or a model of it that does not hold."""
 

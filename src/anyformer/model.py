@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +28,9 @@ from anyformer.proving import certify, prove, restated
 from anyformer.runtime.run import run
 from anyformer.targets.target import Target
 from anyformer.workers import Progress, enter
+
+if TYPE_CHECKING:
+    from anyformer.explorer import Page
 
 SOFTMAX = Softmax()
 # How often a proof that misses the tolerance may be tried again on a finer grid.
@@ -91,6 +94,18 @@ class Model:
     def save(self, folder: str | Path, overwrite: bool = False) -> Path:
         """Write config.json, model.safetensors and certificate.json to a folder, all or nothing."""
         return save_folder(Path(folder), self.network, self.certificate, overwrite)
+
+    def explore(self, path: str | Path | None = None, overwrite: bool = False) -> "Page":
+        """A self-contained page that computes with these weights: drag the tokens, watch the proof at work.
+
+        In a notebook it shows itself; `page.html` is its text. With a path, it is written there.
+        """
+        from anyformer.explorer import explore
+
+        page = explore(self.network, self.certificate, self.target)
+        if path is not None:
+            page.save(path, overwrite)
+        return page
 
 
 def plan(
