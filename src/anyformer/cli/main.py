@@ -9,7 +9,18 @@ import typer
 
 from anyformer.cli.failures import CHECK_FAILED, INTERRUPTED, USAGE, ClickUsageError, report
 from anyformer.cli.help_texts import with_plain_help
-from anyformer.cli.verbs import comparing, exporting, models, parity, patterns, planning, reproducing, training, zoo
+from anyformer.cli.verbs import (
+    comparing,
+    exporting,
+    models,
+    parity,
+    patterns,
+    planning,
+    reporting,
+    reproducing,
+    training,
+    zoo,
+)
 from anyformer.errors import AnyformerError
 
 app = typer.Typer(
@@ -20,7 +31,7 @@ app = typer.Typer(
 )
 for verb in (
     *(planning.targets, planning.plan, planning.build, comparing.compare, comparing.curve),
-    *(models.verify, models.run, models.describe, models.trace, parity.parity, exporting.export),
+    *(models.verify, models.run, models.describe, models.trace, parity.parity, exporting.export, reporting.report),
     *(training.pretrain, training.finetune),
 ):
     app.command(verb.__name__)(verb)
