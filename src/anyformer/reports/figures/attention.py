@@ -10,13 +10,15 @@ from anyformer.arrays import Array
 from anyformer.networks.evaluate import add_positions, apply_attention, apply_feed_forward, embed
 from anyformer.networks.layers import AttentionLayer, AttentionStage
 from anyformer.networks.network import Network, View
-from anyformer.pictures import colour_map, framed, in_house_style, new_figure
+from anyformer.pictures import INK, PAPER, SMALL, colour_map, framed, in_house_style, new_figure
 from anyformer.reports.figures.points import sample_point
 from anyformer.reports.figures.subject import LeftOut, Plate, Subject
 from anyformer.reports.terminal import count, rounded
 
 MOST_TOKENS = 256
 MOST_HEADS = 12
+# Of so few tokens the weights are written out.
+MOST_NUMBERED = 6
 ABREAST = 4
 # A longer way to the last head that is shown is not gone, layer by layer.
 MOST_LAYERS = 20_000
@@ -28,14 +30,14 @@ class HeadWeights:
     """What one head of one attention layer looks at: (tokens, tokens), a row a query."""
 
     layer: int
-    """Counted from 1 over all layers of the network."""
+    """Counted from 0 over all layers of the network."""
     head: int
     weights: Array
 
 
 @dataclass(frozen=True, eq=False)
 class Attention:
-    """The heads at work, the first ones if there are many, and the input they were seen on."""
+    """The heads at work, evenly spread ones if there are many, and the input they were seen on."""
 
     input: Array
     heads: tuple[HeadWeights, ...]
@@ -43,27 +45,32 @@ class Attention:
 
 
 def attention_of(network: Network, x: Array, most: int = MOST_HEADS) -> Attention:
-    """Walk one sequence (tokens, width) through the layers, and note what every head looks at.
+    """Walk one sequence (tokens, width) through the layers, and note what its heads look at.
 
     A head whose W_O is 0 changes nothing, and is not counted.
     """
-    dtype = network.dtype
+    dtype, working = network.dtype, _heads_at_work(network)
+    wanted = set(np.linspace(0, working - 1, min(most, working)).round().astype(int).tolist())
     state = add_positions(network, embed(network, dtype.rounded(x[None])))
     found: list[HeadWeights] = []
-    working, number = _heads_at_work(network), 0
+    met = number = 0
     with np.errstate(all="ignore"):
         for k, stage in enumerate(network.stages):
             views = network.views(k)
             for t in range(len(stage)):
-                if len(found) >= min(most, working):
-                    return Attention(x, tuple(found[:most]), working - min(most, working))
-                layer, number = stage[t], number + 1
+                if met == working:
+                    break
+                layer = stage[t]
                 if isinstance(layer, AttentionLayer):
-                    found += _looked_at(layer, state[0], views[t], number)
+                    heads = np.flatnonzero(layer.W_O.any(axis=(1, 2))).tolist()
+                    chosen = [h for place, h in enumerate(heads, start=met) if place in wanted]
+                    found += [HeadWeights(number, h, _looked_at(layer, h, state[0], views[t])) for h in chosen]
+                    met += len(heads)
                     state = apply_attention(layer, state, views[t], dtype)
                 else:
                     state = apply_feed_forward(layer, state, dtype)
-    return Attention(x, tuple(found[:most]), working - len(found[:most]))
+                number += 1
+    return Attention(x, tuple(found), working - len(found))
 
 
 def _heads_at_work(network: Network) -> int:
@@ -71,44 +78,51 @@ def _heads_at_work(network: Network) -> int:
     return sum(int(np.count_nonzero(stage.W_O.any(axis=(2, 3)))) for stage in stages)
 
 
-def _looked_at(layer: AttentionLayer, state: Array, view: View, number: int) -> list[HeadWeights]:
-    found = []
-    for h in np.flatnonzero(layer.W_O.any(axis=(1, 2))).tolist():
-        queries, keys = state @ layer.W_Q[h].T + layer.b_Q[h], state @ layer.W_K[h].T
-        scores = queries @ keys.T
-        if view is None:
-            weights = layer.probability_map(scores)
-        else:
-            weights = np.zeros_like(scores)
-            seen = view[h % len(view)]
-            for query in range(len(scores)):
-                own = seen.keys_of(query)
-                weights[query, own] = layer.probability_map(scores[query, own])
-        found.append(HeadWeights(number, h, np.asarray(weights)))
-    return found
+def _looked_at(layer: AttentionLayer, h: int, state: Array, view: View) -> Array:
+    """The weights of one head, (tokens, tokens)."""
+    queries, keys = state @ layer.W_Q[h].T + layer.b_Q[h], state @ layer.W_K[h].T
+    scores = queries @ keys.T
+    if view is None:
+        return np.asarray(layer.probability_map(scores))
+    weights, seen = np.zeros_like(scores), view[h % len(view)]
+    for query in range(len(scores)):
+        own = seen.keys_of(query)
+        weights[query, own] = layer.probability_map(scores[query, own])
+    return weights
 
 
 @in_house_style
 def draw_attention(shown: Attention) -> Any:
-    """A matrix a head, all in one scale."""
+    """A matrix a head, all in one scale; of few tokens with the weights in numbers."""
     across = min(ABREAST, len(shown.heads))
     down = math.ceil(len(shown.heads) / across)
-    figure = new_figure(0.35 + 1.75 * down + (0.6 if across < 3 else 0.0), 1.62 * max(across, 2) + 0.6)
-    panels = np.atleast_1d(figure.subplots(down, across, squeeze=False)).ravel()
-    tokens = len(shown.input)
-    for panel, head in zip(panels, shown.heads, strict=False):
-        image = panel.imshow(head.weights, cmap=colour_map("Blues"), vmin=0, vmax=1, aspect="equal")
-        ticks = np.unique(np.linspace(0, tokens - 1, min(tokens, 4)).round().astype(int))
-        panel.set(title=f"layer {head.layer}, head {head.head + 1}", xticks=ticks, yticks=ticks)
-        panel.set_xticklabels(ticks + 1)
-        panel.set_yticklabels(ticks + 1)
-        framed(panel)
-    for panel in panels[len(shown.heads) :]:
+    side = 2.3 if across <= 2 else 1.5
+    figure = new_figure(side * down + 0.45, side * across + 1.0)
+    panels = figure.subplots(down, across, squeeze=False)
+    for place, head in enumerate(shown.heads):
+        panel = panels[place // across, place % across]
+        image = _draw_head(panel, head)
+        if place % across == 0:
+            panel.set_ylabel("query: looks")
+        if place + across >= len(shown.heads):
+            panel.set_xlabel("key: is looked at")
+    for panel in panels.ravel()[len(shown.heads) :]:
         panel.set_visible(False)
-    figure.supxlabel("key: the token looked at", fontsize="medium")
-    figure.supylabel("query: the token that looks", fontsize="medium")
-    figure.colorbar(image, ax=list(panels[: len(shown.heads)]), shrink=0.8, label="weight")
+    figure.colorbar(image, ax=panels, shrink=0.8, label="weight", aspect=24)
     return figure
+
+
+def _draw_head(panel: Any, head: HeadWeights) -> Any:
+    tokens = len(head.weights)
+    image = panel.imshow(head.weights, cmap=colour_map("Blues"), vmin=0, vmax=1, aspect="equal")
+    ticks = np.unique(np.linspace(0, tokens - 1, min(tokens, 5)).round().astype(int))
+    panel.set(title=f"layer {head.layer}, head {head.head}", xticks=ticks, yticks=ticks)
+    framed(panel)
+    if tokens <= MOST_NUMBERED:
+        for (query, key), weight in np.ndenumerate(head.weights):
+            ink = PAPER if weight > 0.55 else INK
+            panel.text(key, query, f"{weight:.2g}", ha="center", va="center", fontsize=SMALL - 1, color=ink)
+    return image
 
 
 def plates(subject: Subject) -> list[Plate | LeftOut]:
@@ -131,7 +145,7 @@ def plates(subject: Subject) -> list[Plate | LeftOut]:
 def _caption(shown: Attention) -> str:
     values = [rounded(float(value), 2) for value in shown.input.ravel()[:8]]
     more = ", …" if shown.input.size > 8 else ""
-    left = f" {count(shown.left_out)} more heads are left out." if shown.left_out else ""
+    left = f" {count(shown.left_out)} more heads, evenly spread, are left out." if shown.left_out else ""
     return (
         f"Which token each head looks at, for the input ({', '.join(values)}{more}): every row sums to 1. Heads that "
         f"add nothing are not shown.{left}"

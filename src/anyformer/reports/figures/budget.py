@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from anyformer.certificates.claims.certificate import Certificate
-from anyformer.pictures import BLUE, GREEN, INK, ORANGE, PALE, SMALL, in_house_style, new_figure, plain
+from anyformer.pictures import BLUE, FAINT, GREEN, GROUND, INK, ORANGE, PAPER, SMALL, in_house_style, new_figure, plain
 from anyformer.reports.figures.numbers import at_most
 from anyformer.reports.figures.subject import LeftOut, Plate, Subject
 
@@ -99,7 +99,10 @@ def draw_budget(budget: Budget) -> Any:
     figure = new_figure(0.9 + 0.27 * len(rows))
     panel = figure.subplots()
     for place, (_, amount, colour) in enumerate(rows):
-        (_draw_dot if budget.is_wide else _draw_bar)(panel, place, amount, colour)
+        if budget.is_wide:
+            _draw_dot(panel, place, amount, colour)
+        else:
+            _draw_bar(panel, place, amount, colour, is_long=amount > 0.5 * _largest(budget))
     panel.axvline(budget.tolerance, color=INK, linestyle="--", linewidth=1)
     panel.annotate(
         f"ε = {budget.tolerance:g}",
@@ -117,25 +120,34 @@ def draw_budget(budget: Budget) -> Any:
         amounts = [amount for _, amount, _ in rows if amount > 0]
         panel.set(xscale="log", xlim=(min(amounts) / 10, budget.tolerance * 30))
     else:
-        panel.set_xlim(0, budget.tolerance * 1.18)
+        panel.set_xlim(0, 1.15 * _largest(budget))
     panel.set_xlabel("error")
     return figure
 
 
-def _draw_bar(panel: Any, place: int, amount: float, colour: str) -> None:
-    panel.barh(place, amount, height=0.6, color=colour)
+def _largest(budget: Budget) -> float:
+    return max(budget.tolerance, budget.certified, budget.measured, *(part.amount for part in budget.parts))
+
+
+def _draw_bar(panel: Any, place: int, amount: float, colour: str, is_long: bool) -> None:
+    """With its length in numbers, inside if it is long: what is beyond its end may be ε."""
+    panel.barh(place, amount, height=0.62, color=colour)
+    offset, side, ink = (-4, "right", PAPER) if is_long else (3, "left", INK)
+    where: dict[str, Any] = {"xytext": (offset, 0), "textcoords": "offset points", "ha": side, "va": "center_baseline"}
     panel.annotate(
-        at_most(amount), (amount, place), xytext=(3, 0), textcoords="offset points", va="center", fontsize=SMALL
+        at_most(amount), (amount, place), **where, color=ink, fontsize=SMALL, bbox=None if is_long else GROUND
     )
 
 
 def _draw_dot(panel: Any, place: int, amount: float, colour: str) -> None:
     """A bar has no meaning on a logarithmic axis, which has no 0."""
-    panel.axhline(place, color=PALE, linewidth=0.4, zorder=0)
-    if amount > 0:
-        panel.plot(amount, place, "o", color=colour, markersize=6)
-    shown, where = (at_most(amount), amount) if amount > 0 else ("0", panel.get_xlim()[0])
-    panel.annotate(shown, (where, place), xytext=(6, 3), textcoords="offset points", fontsize=SMALL)
+    panel.axhline(place, color=FAINT, linewidth=0.6, zorder=0)
+    if amount <= 0:
+        panel.annotate("0", (0.01, place), xycoords=("axes fraction", "data"), va="bottom", fontsize=SMALL)
+        return
+    panel.plot(amount, place, "o", color=colour, markersize=6, zorder=3)
+    beside: dict[str, Any] = {"xytext": (7, 0), "textcoords": "offset points", "va": "center_baseline"}
+    panel.annotate(at_most(amount), (amount, place), **beside, fontsize=SMALL, bbox=GROUND)
 
 
 def plates(subject: Subject) -> list[Plate | LeftOut]:
@@ -146,11 +158,11 @@ def plates(subject: Subject) -> list[Plate | LeftOut]:
 
 def _caption(subject: Subject, budget: Budget) -> str:
     p = subject.certificate.p
-    spent = f"Of ε = {budget.tolerance:g}, {at_most(budget.certified)} is {subject.stands} to be enough"
+    spent = f"Of ε = {budget.tolerance:g}, at most {at_most(budget.certified)} is spent, as {subject.stands}"
     if not budget.adds_up:
         how = (
             "every step of the program has an error of its own, at most what its row says, and passes it on: the "
-            "rows do not add up"
+            "rows do not add up, and what reads a step may scale its error down"
         )
     elif p == math.inf:
         how = "the rows add up"

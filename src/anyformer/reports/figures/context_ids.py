@@ -90,30 +90,42 @@ def _some(columns: int, tokens: int, up_to_order: bool, most: int) -> Integers:
 
 @in_house_style
 def draw_context_ids(shown: ContextIds) -> Any:
-    """The whole line above; below, its most crowded place."""
-    figure = new_figure(3.6)
-    line, near = figure.subplots(2, 1, height_ratios=(1, 1.5))
+    """The whole line; below it, unless all are named already, its most crowded place, with names."""
     order = np.argsort(shown.ids, axis=None, kind="stable")
     ids, owners = shown.ids.ravel()[order], shown.cells.ravel()[order]
-    most = max(int(shown.cells.max()), 1)
-    colours = colour_map()(0.9 * owners / most)
+    colours = colour_map()(0.9 * owners / max(int(shown.cells.max()), 1))
     start = _most_crowded(ids)
-    window = slice(start, start + NEIGHBOURS)
-    line.axvspan(ids[window][0], ids[window][-1], color=FAINT, linewidth=0)
-    line.vlines(ids, 0, 1, colors=colours, linewidth=max(0.15, min(1.2, 300 / len(ids))))
-    line.set_title(f"{count(len(ids))} ids of {count(len(shown.ids))} contexts, coloured by the token's own cell")
-    near.vlines(ids[window], 0, 1, colors=colours[window], linewidth=3)
-    for place in range(*window.indices(len(ids))):
-        context, token = divmod(int(order[place]), shown.ids.shape[1])
-        near.text(ids[place], 1.06, _name(shown, context, token), rotation=60, fontsize=SMALL - 1, va="bottom")
-    near.set_title("enlarged where they are closest, with cell and context", pad=38)
-    near.set_xlabel("context id")
-    for panel in (line, near):
-        panel.set(yticks=[], ylim=(0, 1))
+    chosen = list(range(start, min(start + NEIGHBOURS, len(ids))))
+    names = [_name(shown, *divmod(int(order[place]), shown.ids.shape[1])) for place in chosen]
+    title = f"{count(len(ids))} ids of {count(len(shown.ids))} contexts, coloured by the token's own cell"
+    has_more = len(ids) > len(chosen)
+    figure = new_figure(4.0 if has_more else 2.6)
+    panels = np.atleast_1d(figure.subplots(2 if has_more else 1, 1, height_ratios=(1, 2) if has_more else (1,)))
+    if has_more:
+        panels[0].axvspan(ids[chosen[0]], ids[chosen[-1]], color=FAINT, linewidth=0)
+        panels[0].vlines(ids, 0, 1, colors=colours, linewidth=max(0.15, min(1.2, 300 / len(ids))))
+        panels[0].set(title=title, ylim=(0, 1))
+    _draw_named(panels[-1], ids[chosen], colours[chosen], names)
+    panels[-1].set_title("enlarged where they are closest: own cell in its context" if has_more else title)
+    panels[-1].set_xlabel("context id")
+    for panel in panels:
+        panel.set_yticks([])
         panel.spines["left"].set_visible(False)
-        panel.ticklabel_format(axis="x", style="plain", useOffset=False)
-        panel.tick_params(axis="x", colors=PALE)
+        panel.locator_params(axis="x", nbins=5)
+        panel.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
     return figure
+
+
+def _draw_named(panel: Any, ids: Array, colours: Array, names: list[str]) -> None:
+    """Names stand evenly spaced, each with a line to its id."""
+    room = 0.04 * float(np.ptp(ids)) or 1.0
+    left, right = float(ids[0]) - room, float(ids[-1]) + room
+    panel.vlines(ids, 0, 1, colors=colours, linewidth=3)
+    for k, (one, name) in enumerate(zip(ids, names, strict=True)):
+        at = left + (right - left) * (k + 0.5) / len(ids)
+        panel.plot((one, at), (1.03, 1.37), color=PALE, linewidth=0.5)
+        panel.text(at, 1.42, name, rotation=90, fontsize=SMALL - 1, ha="center", va="bottom")
+    panel.set(ylim=(0, 3.0), xlim=(left, right))
 
 
 def _most_crowded(ids: Array) -> int:

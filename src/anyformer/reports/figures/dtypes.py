@@ -6,7 +6,7 @@ from typing import Any
 
 from anyformer.parity import parity
 from anyformer.parity.runners import Engine
-from anyformer.pictures import BLUE, INK, ORANGE, PALE, SMALL, in_house_style, new_figure
+from anyformer.pictures import BLUE, FAINT, GROUND, INK, ORANGE, SMALL, in_house_style, new_figure
 from anyformer.reports.figures.numbers import about
 from anyformer.reports.figures.subject import LeftOut, Plate, Subject
 from anyformer.targets.target import Target
@@ -61,7 +61,7 @@ def draw_by_type(shown: ByType) -> Any:
     known = [row.error for row in shown.rows if row.error is not None]
     panel.set(xscale="log", xlim=(min([*known, shown.tolerance]) / 10, max([*known, shown.tolerance]) * 30))
     for place, row in enumerate(shown.rows):
-        panel.axhline(place, color=PALE, linewidth=0.4, zorder=0)
+        panel.axhline(place, color=FAINT, linewidth=0.6, zorder=0)
         if row.error is None:
             panel.annotate(
                 "does not fit, or overflows",
@@ -71,9 +71,19 @@ def draw_by_type(shown: ByType) -> Any:
                 fontsize=SMALL,
             )
             continue
-        panel.plot(row.error, place, "o" if row.holds else "X", color=BLUE if row.holds else ORANGE, markersize=7)
+        panel.plot(
+            row.error, place, "o" if row.holds else "X", color=BLUE if row.holds else ORANGE, markersize=7, zorder=3
+        )
         said = about(row.error) + ("" if row.holds else ": beyond ε")
-        panel.annotate(said, (row.error, place), xytext=(7, 3), textcoords="offset points", fontsize=SMALL)
+        panel.annotate(
+            said,
+            (row.error, place),
+            xytext=(8, 0),
+            textcoords="offset points",
+            va="center_baseline",
+            fontsize=SMALL,
+            bbox=GROUND,
+        )
     panel.axvline(shown.tolerance, color=INK, linestyle="--", linewidth=1)
     panel.annotate(
         f"ε = {shown.tolerance:g}", (shown.tolerance, 1.0), xycoords=("data", "axes fraction"), ha="right", va="bottom"
@@ -92,12 +102,12 @@ def plates(subject: Subject) -> list[Plate | LeftOut]:
         return [LeftOut(TITLE, "the function is not known; name it with --target (target=…)")]
     network = subject.network
     if 4.0 * INPUTS * network.tokens * network.parameter_count > MOST_WORK:
-        return [LeftOut(TITLE, "the network is large; `anyformer parity` measures it in every type")]
+        return [LeftOut(TITLE, "the network is large; anyformer parity measures it in every type")]
     shown = by_type(subject, subject.target)
     if not shown.rows:
         return [LeftOut(TITLE, "the network runs in its own type alone")]
     caption = (
         f"The weights rounded to each type and the program run in it, on {shown.inputs:,} inputs. The certificate is "
-        f"about {shown.own}; the others are measured, not proved. `anyformer parity` has every runtime."
+        f"about {shown.own}; the others are measured, not proved. anyformer parity compares every runtime."
     )
     return [Plate("types", TITLE, caption, draw_by_type(shown))]

@@ -17,6 +17,15 @@ def at_most(value: float) -> str:
     return f"{float(Context(prec=DIGITS, rounding=ROUND_CEILING).create_decimal(Decimal(value))):.{DIGITS}g}"
 
 
+def norm(p: float) -> str:
+    """The name of a norm.
+
+    >>> norm(2.0), norm(1.5)
+    ('L²', 'L^1.5')
+    """
+    return "L²" if p == 2 else f"L^{p:g}"
+
+
 def about(value: float) -> str:
     """Something measured, rounded to nearest."""
     return f"{value:.{DIGITS}g}"

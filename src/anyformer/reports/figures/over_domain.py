@@ -18,7 +18,7 @@ from anyformer.pictures import (
     new_figure,
     show_grid,
 )
-from anyformer.reports.figures.numbers import about, at_most
+from anyformer.reports.figures.numbers import about, at_most, norm
 from anyformer.reports.figures.points import Entry, along, entry_name, fixed_entries, sample_point
 from anyformer.reports.figures.subject import LeftOut, Plate, Subject
 from anyformer.runtime.run import run
@@ -192,9 +192,9 @@ def plates(subject: Subject) -> list[Plate | LeftOut]:
 def _profile_caption(subject: Subject, shown: Profile) -> str:
     width = shown.point.shape[1]
     return (
-        f"The output {entry_name(shown.output, width)} while {entry_name(shown.varied, width)} moves through the "
-        f"domain; {fixed_entries(shown.point, [shown.varied])}. The largest error on these {len(shown.x):,} inputs is "
-        f"{about(float(np.abs(shown.error).max()))}. {_about_bound(subject)}"
+        f"Output: {entry_name(shown.output, width)}, while the input {entry_name(shown.varied, width)} moves through "
+        f"the domain; {fixed_entries(shown.point, [shown.varied])}. The largest error on these {len(shown.x):,} "
+        f"inputs is {about(float(np.abs(shown.error).max()))}. {_about_bound(subject)}"
     )
 
 
@@ -202,7 +202,7 @@ def _map_caption(subject: Subject, shown: Map) -> str:
     width, side = shown.point.shape[1], len(shown.x)
     first, second = (entry_name(entry, width) for entry in shown.varied)
     return (
-        f"The output {entry_name(shown.output, width)} while {first} and {second} move; "
+        f"Output: {entry_name(shown.output, width)}, while the inputs {first} and {second} move; "
         f"{fixed_entries(shown.point, list(shown.varied))}. {side} × {side} inputs; the largest error on them is "
         f"{about(float(np.abs(shown.error).max()))}. {_about_bound(subject)}"
     )
@@ -213,6 +213,6 @@ def _about_bound(subject: Subject) -> str:
     if subject.entry_bound is not None:
         return f"The certificate bounds the error of every output at every input of the domain by {bound}."
     return (
-        f"The certificate bounds the L^{subject.certificate.p:g} norm of the error over the whole domain by {bound}, "
+        f"The certificate bounds the {norm(subject.certificate.p)} norm of the error over the whole domain by {bound}, "
         f"not the error at single inputs: no band is drawn."
     )

@@ -31,9 +31,9 @@ def along(domain: Domain, width: int, coordinate: int, points: int) -> Array:
 
 
 def entry_name(entry: Entry, width: int) -> str:
-    """An entry of a sequence in words, counted from 1."""
+    """An entry of a sequence in words, counted from 0 as everywhere else."""
     token, coordinate = entry
-    return f"token {token + 1}" if width == 1 else f"token {token + 1}, coordinate {coordinate + 1}"
+    return f"token {token}" if width == 1 else f"token {token}, coordinate {coordinate}"
 
 
 def fixed_entries(point: Array, varied: list[Entry]) -> str:

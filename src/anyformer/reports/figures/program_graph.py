@@ -35,8 +35,10 @@ from anyformer.targets.target import Target
 
 # More steps are not drawn; more than these, or more side by side, are drawn as dots.
 MOST_STEPS = 400
-MOST_BOXES, MOST_ABREAST = 24, 4
-LETTERS, LINES = 27, 3
+MOST_BOXES, MOST_ABREAST, MOST_LANES = 24, 4, 6
+LINES = 3
+# More dots have no names.
+MOST_NAMED = 40
 TITLE = "The program"
 
 
@@ -67,7 +69,11 @@ class ProgramGraph:
     @property
     def has_room(self) -> bool:
         """Whether every step can have a box with its formula."""
-        return len(self.steps) <= MOST_BOXES and max(map(len, self.rows)) <= MOST_ABREAST
+        return (
+            len(self.steps) <= MOST_BOXES
+            and max(map(len, self.rows)) <= MOST_ABREAST
+            and len(_lanes(self)) <= MOST_LANES
+        )
 
 
 def program_graph_of(subject: Subject, target: Target) -> ProgramGraph:
@@ -119,68 +125,104 @@ def draw_program_graph(graph: ProgramGraph) -> Any:
     return _draw_boxes(graph) if graph.has_room else _draw_dots(graph)
 
 
-def _draw_boxes(graph: ProgramGraph) -> Any:
-    from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+@dataclass(frozen=True)
+class _Box:
+    """Where a step is drawn, in inches from the upper left."""
 
-    rows = graph.rows
-    lines = {step.name: _lines(step) for step in graph.steps}
-    heights = [0.22 + 0.15 * max(len(lines[step.name]) for step in row) for row in rows]
-    gap, abreast = 0.36, max(map(len, rows))
-    wide = min(2.35, (WIDTH - 0.1) / abreast - 0.1)
-    tall = sum(heights) + gap * (len(rows) - 1) + 0.1
-    figure = new_figure(tall, WIDTH)
+    row: int
+    x: float
+    top: float
+    bottom: float
+
+
+# Inches: between rows, between arrows that pass rows, the widest box, and a letter.
+GAP, LANE, WIDEST, LETTER = 0.4, 0.11, 2.35, 0.063
+
+
+def _draw_boxes(graph: ProgramGraph) -> Any:
+    from matplotlib.patches import FancyBboxPatch
+
+    lanes = _lanes(graph)
+    margin = 0.1 + LANE * len(lanes)
+    wide = min(WIDEST, (WIDTH - margin) / max(map(len, graph.rows)) - 0.12)
+    lines = {step.name: _lines(step, int((wide - 0.1) / LETTER)) for step in graph.steps}
+    boxes = _placed(graph, lines, margin)
+    tall = max(box.bottom for box in boxes.values()) + 0.05
+    edge = min(box.x for box in boxes.values()) - wide / 2
+    figure = new_figure(tall)
     panel = figure.subplots()
     bare(panel)
     panel.set(xlim=(0, WIDTH), ylim=(tall, 0))
-    places: dict[str, tuple[float, float, float]] = {}
-    top = 0.05
-    for row, height in zip(rows, heights, strict=True):
-        for k, step in enumerate(row):
-            x = WIDTH * (k + 1) / (len(row) + 1) if len(row) < abreast else WIDTH * (k + 0.5) / abreast
-            places[step.name] = (x, top, top + height)
-            colour = COLOURS.get(step.by, ORANGE)
-            style = "round,pad=0,rounding_size=0.06"
-            panel.add_patch(
-                FancyBboxPatch((x - wide / 2, top), wide, height, style, fc=PAPER, ec=colour, linewidth=1.3, zorder=3)
-            )
-            shown = "\n".join(lines[step.name])
-            panel.text(x, top + height / 2, shown, ha="center", va="center", fontsize=SMALL, zorder=4, linespacing=1.25)
-        top += height + gap
-    numbers = {step.name: k for k, row in enumerate(rows) for step in row}
     for step in graph.steps:
+        box = boxes[step.name]
+        height, style = box.bottom - box.top, "round,pad=0,rounding_size=0.06"
+        look: dict[str, Any] = {
+            "facecolor": PAPER,
+            "edgecolor": COLOURS.get(step.by, ORANGE),
+            "linewidth": 1.3,
+            "zorder": 3,
+        }
+        panel.add_patch(FancyBboxPatch((box.x - wide / 2, box.top), wide, height, style, **look))
+        middle = (box.x, box.top + height / 2)
+        shown = "\n".join(lines[step.name])
+        panel.text(*middle, shown, ha="center", va="center", fontsize=SMALL, zorder=4, linespacing=1.25)
         for read in step.reads:
-            skips = numbers[step.name] - numbers[read] > 1
-            (x0, _, bottom), (x1, upper, _) = places[read], places[step.name]
-            bend = (0.28 if x0 <= WIDTH / 2 else -0.28) if skips else 0.0
-            start, end = _ends(x0, x1, bottom, upper, wide, skips)
-            panel.add_patch(
-                FancyArrowPatch(
-                    start, end, arrowstyle="-|>", mutation_scale=7, color=PALE, linewidth=0.9, zorder=2,
-                    connectionstyle=f"arc3,rad={bend}", shrinkA=0, shrinkB=0,
-                )
-            )  # fmt: skip
+            _draw_arrow(panel, boxes[read], box, edge - 0.12 - LANE * lanes.get(read, 0), 0.3 * wide)
     return figure
 
 
-def _ends(
-    x0: float, x1: float, bottom: float, upper: float, wide: float, skips: bool
-) -> tuple[tuple[float, float], tuple[float, float]]:
-    """From the lower edge to the upper one; an arrow that passes a row starts and ends at the side."""
-    if not skips:
-        return (x0, bottom), (x1, upper)
-    side = -1 if x0 <= WIDTH / 2 else 1
-    return (x0 + side * 0.42 * wide, bottom), (x1 + side * 0.42 * wide, upper)
+def _lanes(graph: ProgramGraph) -> dict[str, int]:
+    """For every step that is read beyond the next row, a lane at the left for its arrows."""
+    rows = {step.name: k for k, row in enumerate(graph.rows) for step in row}
+    passing = [read for step in graph.steps for read in step.reads if rows[step.name] - rows[read] > 1]
+    return {name: lane for lane, name in enumerate(dict.fromkeys(passing))}
 
 
-def _lines(step: GraphStep) -> list[str]:
+def _placed(graph: ProgramGraph, lines: dict[str, list[str]], margin: float) -> dict[str, _Box]:
+    boxes, top = {}, 0.05
+    for number, row in enumerate(graph.rows):
+        bottom = top + 0.2 + 0.15 * max(len(lines[step.name]) for step in row)
+        for k, step in enumerate(row):
+            boxes[step.name] = _Box(number, margin + (WIDTH - margin) * (k + 0.5) / len(row), top, bottom)
+        top = bottom + GAP
+    return boxes
+
+
+def _draw_arrow(panel: Any, start: _Box, end: _Box, lane: float, shift: float) -> None:
+    """Straight to the next row; to later ones through the gap below, down a lane at the left, and the gap above."""
+    from matplotlib.patches import FancyArrowPatch
+    from matplotlib.path import Path
+
+    if end.row - start.row == 1:
+        points = [(start.x, start.bottom), (end.x, end.top)]
+    else:
+        points = [
+            (start.x - shift, start.bottom),
+            (start.x - shift, start.bottom + GAP / 3),
+            (lane, start.bottom + GAP / 3),
+            (lane, end.top - GAP / 2),
+            (end.x - shift, end.top - GAP / 2),
+            (end.x - shift, end.top),
+        ]
+    look: dict[str, Any] = {
+        "arrowstyle": "-|>",
+        "mutation_scale": 7,
+        "facecolor": PALE,
+        "edgecolor": PALE,
+        "linewidth": 0.9,
+    }
+    panel.add_patch(FancyArrowPatch(path=Path(points), **look, zorder=2, shrinkA=0, shrinkB=0, joinstyle="round"))
+
+
+def _lines(step: GraphStep, letters: int) -> list[str]:
     if step.by == "input":
         return [plain(step.name) + ": input"]
-    whole = textwrap.wrap(f"{step.name} = {step.formula}", LETTERS)
-    kept = (
-        whole if len(whole) <= LINES else [*whole[: LINES - 1], textwrap.shorten(whole[LINES - 1], LETTERS - 2) + " …"]
-    )
+    whole = textwrap.wrap(f"{step.name} = {step.formula}", letters)
+    if len(whole) > LINES:
+        whole = [*whole[: LINES - 1], whole[LINES - 1][: letters - 2] + " …"]
     error = f"error ≤ {at_most(step.proved)}" if step.proved else "exact"
-    return [*map(plain, kept), f"{plain(step.by)}: {error}"]
+    own = [f"{step.by}: {error}"] if len(step.by) + len(error) + 2 <= letters else [step.by, error]
+    return list(map(plain, [*whole, *own]))
 
 
 def _draw_dots(graph: ProgramGraph) -> Any:
@@ -203,6 +245,11 @@ def _draw_dots(graph: ProgramGraph) -> Any:
     smallest = errors[errors > 0].min(initial=1.0)
     powers = np.log10(np.maximum(errors, smallest))
     drawn = panel.scatter(x, y, c=powers, cmap=colour_map(), s=34, edgecolors=PALE, linewidths=0.4, zorder=2)
+    if len(graph.steps) <= MOST_NAMED:
+        for step in graph.steps:
+            panel.annotate(
+                plain(step.name), places[step.name], xytext=(5, 3), textcoords="offset points", fontsize=SMALL
+            )
     figure.colorbar(drawn, ax=panel, shrink=0.8, label="proved error, power of 10")
     labels = ["inputs", *(f"layer {row[0].row - 1}" for row in rows[1:-1]), "outputs"]
     panel.set_yticks(range(len(rows)), labels=labels)
@@ -220,7 +267,7 @@ def plates(subject: Subject) -> list[Plate | LeftOut]:
         return [LeftOut(TITLE, "the function is not known; name it with --target (target=…)")]
     if len(certificate.hints) > MOST_STEPS:
         reason = f"it has {len(certificate.hints):,} steps, and at most {MOST_STEPS} are drawn"
-        return [LeftOut(TITLE, f"{reason}; `anyformer describe --json` lists them")]
+        return [LeftOut(TITLE, f"{reason}; anyformer describe --json lists them")]
     try:
         graph = program_graph_of(subject, subject.target)
     except AnyformerError as error:

@@ -90,7 +90,7 @@ def _draw_legend(figure: Any) -> None:
 
 def _places(sizes: Sizes) -> list[int]:
     shown = len(sizes.stages)
-    return [place + 1 + (sizes.left_out if place >= shown // 2 else 0) for place in range(shown)]
+    return [place + (sizes.left_out if place >= shown // 2 else 0) for place in range(shown)]
 
 
 def _short(name: str) -> str:

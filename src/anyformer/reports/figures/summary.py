@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from anyformer.certificates.checker import Verdict
 from anyformer.reports.figures.markdown import prose, table, text
-from anyformer.reports.figures.numbers import about, at_most
+from anyformer.reports.figures.numbers import about, at_most, norm
 from anyformer.reports.figures.subject import LeftOut, Plate, Subject
 from anyformer.reports.terminal import count, number
 from anyformer.targets.domains import CompactSupport
@@ -42,8 +42,8 @@ def _claim(subject: Subject) -> str:
     if certificate.p == math.inf:
         says = f"no entry of the output is off by more than {bound}, for any input {_where(subject)}"
     else:
-        norm = f"L^{certificate.p:g} norm" if certificate.p != 2 else "L² norm"
-        says = f"the {prose(norm)} of the error, over every input {_where(subject)}, is at most {bound}"
+        size = f"the {prose(norm(certificate.p))} norm of the error"
+        says = f"{size}, over every input {_where(subject)}, is at most {bound}"
     return (
         f"A Transformer of {count(network.layer_count)} layers computes **{name}** on {what}. Its weights are "
         f"explicit; nothing was trained. **Its certificate says: {says}** (asked for: {number(certificate.tolerance)})."
@@ -90,12 +90,12 @@ def _sizes(subject: Subject) -> str:
     network, certificate = subject.network, subject.certificate
     shape = network.shape
     rows = [
-        ("what", "how many"),
+        ("what", "value"),
         ("method", text(certificate.construction.get("method", "not stated"))),
         ("layers", f"{count(network.layer_count)}, of which {count(network.attention_layer_count)} attention"),
         ("largest layer", f"{count(shape.heads)} heads of size {count(shape.head_size)}, "
                           f"{count(shape.hidden_size)} hidden units"),
-        ("stream", f"{count(network.stream_width)} numbers a token"),
+        ("stream", f"{_width(network.stream_width)} a token"),
         ("hidden units", f"{count(network.hidden_unit_count)} in all"),
         ("parameters", count(network.parameter_count)),
         ("positions", "no" if network.positional_encoding is None else "yes"),
