@@ -84,7 +84,7 @@ def _looked_at(layer: AttentionLayer, h: int, state: Array, view: View) -> Array
     scores = queries @ keys.T
     if view is None:
         return np.asarray(layer.probability_map(scores))
-    weights, seen = np.zeros_like(scores), view[h % len(view)]
+    weights, seen = np.zeros(scores.shape), view[h % len(view)]
     for query in range(len(scores)):
         own = seen.keys_of(query)
         weights[query, own] = layer.probability_map(scores[query, own])

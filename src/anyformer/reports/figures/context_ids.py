@@ -125,7 +125,7 @@ def _draw_named(panel: Any, ids: Array, colours: Array, names: list[str]) -> Non
         at = left + (right - left) * (k + 0.5) / len(ids)
         panel.plot((one, at), (1.03, 1.37), color=PALE, linewidth=0.5)
         panel.text(at, 1.42, name, rotation=90, fontsize=SMALL - 1, ha="center", va="bottom")
-    panel.set(ylim=(0, 3.0), xlim=(left, right))
+    panel.set(ylim=(0, 2.7), xlim=(left, right))
 
 
 def _most_crowded(ids: Array) -> int:
