@@ -19,7 +19,7 @@ from anyformer.extras import require
 
 SUFFIXES = (".svg", ".png", ".pdf")
 
-# Okabe and Ito's colours, distinguishable with colour blindness; their lightness differs, so they are in grey too.
+# Okabe and Ito's colours, distinguishable with colour blindness; in grey, markers and dashes tell lines apart.
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#8B4A8B"
 SKY, AMBER, PINK = "#56B4E9", "#E69F00", "#CC79A7"
 INK, PALE, FAINT, PAPER = "#1A1A1A", "#6E6E6E", "#DDDDDD", "#FFFFFF"
@@ -116,14 +116,15 @@ def require_matplotlib(module: str = "matplotlib.figure") -> Any:
 def in_house_style(draw: Callable[P, T]) -> Callable[P, T]:
     """Let a function that draws do so in the house style, whatever the user has set; their settings stay as they are.
 
-    A letter that the font lacks is drawn as a box, without a warning.
+    A letter that the font lacks is drawn as a box, and text that leaves no room for the rest is cut off: no warnings.
     """
 
     @functools.wraps(draw)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> T:
         matplotlib = require_matplotlib("matplotlib")
         with matplotlib.rc_context(), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=r"Glyph .* missing from", category=UserWarning)
+            for harmless in (r"Glyph .* missing from", "constrained_layout not applied"):
+                warnings.filterwarnings("ignore", message=harmless, category=UserWarning)
             matplotlib.rcdefaults()
             matplotlib.rcParams.update(STYLE)
             return draw(*args, **kwargs)
@@ -139,15 +140,16 @@ def new_figure(height: float, width: float = WIDTH, title: str | None = None) ->
     return figure
 
 
-def plain(text: object) -> str:
-    r"""Text that a picture shows as it is: names may come from anyone.
+def plain(text: object, most: int = 160) -> str:
+    r"""Text that a picture shows as it is, up to so many letters: names may come from anyone.
 
     An unescaped dollar sign would begin a formula, and a control character breaks an SVG file.
 
     >>> plain("cost: $5\x1b[31m")
     'cost: \\$5\\x1b[31m'
     """
-    return _printable(text).replace("$", r"\$")
+    shown = _printable(text)
+    return (shown if len(shown) <= most else shown[: most - 1] + "…").replace("$", r"\$")
 
 
 def _printable(text: object) -> str:

@@ -20,6 +20,8 @@ from anyformer.targets.target import Symmetry
 
 # More contexts are sampled.
 MOST_CONTEXTS = 4096
+# Among more columns, tokens that are drawn at random are different most of the time.
+FEW_COLUMNS = 1024
 # So many neighbours are shown enlarged.
 NEIGHBOURS = 14
 # Longer contexts are not written out.
@@ -81,7 +83,11 @@ def _products(columns: range, tokens: int) -> Any:
 
 def _some(columns: int, tokens: int, up_to_order: bool, most: int) -> Integers:
     """Different contexts, at random but always the same."""
-    drawn = np.random.default_rng(0).integers(0, columns, (most, tokens))
+    rng = np.random.default_rng(0)
+    if up_to_order and columns <= FEW_COLUMNS:
+        drawn = rng.random((most, columns)).argsort(axis=1)[:, :tokens]
+    else:
+        drawn = rng.integers(0, columns, (most, tokens))
     if up_to_order:
         drawn = np.sort(drawn, axis=1)
         drawn = drawn[(np.diff(drawn, axis=1) > 0).all(axis=1)]
