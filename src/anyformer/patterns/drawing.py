@@ -102,7 +102,7 @@ def _draw_path(panel: Any, tokens: int, path: TokenPath) -> None:
     x, y = np.cos(angles), np.sin(angles)
     bare(panel)
     panel.set(xlim=(-1.25, 1.25), ylim=(-1.25, 1.25), aspect="equal")
-    panel.set_title("path γ: each sees the one before" if path.gamma else f"path γ: {path.answer.value}")
+    panel.set_title("path γ of the proof" if path.gamma else f"path γ: {path.answer.value}")
     if path.gamma is None:
         panel.set_xlabel("\n".join(textwrap.wrap(str(path.witness or path.reason), 40)[:4]), fontsize=SMALL)
     else:

@@ -16,6 +16,7 @@ from anyformer.pictures import (
     AMBER,
     BLUE,
     GREEN,
+    LOOKS,
     ORANGE,
     PALE,
     SMALL,
@@ -142,11 +143,11 @@ def draw_curves(made: Sequence[Outcome], unigram: float, place: Path) -> Path:
     """Validation loss by tokens seen, a line a seed, and the loss of a model that knows only word frequencies."""
     figure = new_figure(3.8)
     panel = figure.subplots()
-    for outcome in made:
-        colour = _colour(outcome.name)
+    for number, outcome in enumerate(made):
+        look = {"color": _colour(outcome.name), "marker": LOOKS[number % len(LOOKS)].marker, "linewidth": 1.1}
         for seed, curve in enumerate(outcome.curves):
             label = plain(outcome.name) if seed == 0 else None
-            panel.plot(*zip(*curve, strict=True), color=colour, label=label)
+            panel.plot(*zip(*curve, strict=True), **look, markevery=max(1, len(curve) // 6), label=label)
     panel.axhline(unigram, color=PALE, linewidth=1, linestyle=":")
     where = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "bottom", "fontsize": SMALL}
     panel.annotate("word frequencies alone", (0.99, unigram), **where)

@@ -26,7 +26,7 @@ from anyformer.targets.target import Target
 
 POINTS = 801
 # A side of a map has between so many points, as far as the work allows: numbers that the network computes, about.
-FEWEST, MOST, WORK = 33, 121, 4e9
+FEWEST, MOST, WORK = 33, 121, 5e8
 
 FIRST: Entry = (0, 0)
 SECOND: Entry = (1, 0)
