@@ -24,14 +24,14 @@ BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#8B4A8B"
 SKY, AMBER, PINK = "#56B4E9", "#E69F00", "#CC79A7"
 INK, PALE, FAINT, PAPER = "#1A1A1A", "#6E6E6E", "#DDDDDD", "#FFFFFF"
 """Text and axes; second to them; grids and what is idle; the ground, which is never transparent."""
-GROUND: Final = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.8}
+GROUND: Final = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.5}
 """Behind text that a line may cross."""
 SEQUENTIAL, DIVERGING = "viridis", "PuOr"
 """Colour maps: lightness rises along the first; the second is pale in the middle, where the error is 0."""
 
-WIDTH: Final = 6.4
+WIDTH: Final = 5.8
 """Inches: a text column, and still readable on a telephone."""
-SMALL, NORMAL, LARGE = 7.5, 8.5, 10.0
+SMALL, NORMAL, LARGE = 8.0, 9.0, 10.5
 """Points: ticks and notes; labels; titles."""
 DOTS_PER_INCH: Final = 160
 

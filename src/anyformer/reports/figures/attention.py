@@ -94,14 +94,15 @@ def _looked_at(layer: AttentionLayer, h: int, state: Array, view: View) -> Array
 @in_house_style
 def draw_attention(shown: Attention) -> Any:
     """A matrix a head, all in one scale; of few tokens with the weights in numbers."""
+    most = max(float(head.weights.max()) for head in shown.heads)
     across = min(ABREAST, len(shown.heads))
     down = math.ceil(len(shown.heads) / across)
-    side = 2.3 if across <= 2 else 1.5
+    side = 2.2 if across <= 2 else 1.45
     figure = new_figure(side * down + 0.45, side * across + 1.0)
     panels = figure.subplots(down, across, squeeze=False)
     for place, head in enumerate(shown.heads):
         panel = panels[place // across, place % across]
-        image = _draw_head(panel, head)
+        image = _draw_head(panel, head, most)
         if place % across == 0:
             panel.set_ylabel("query: looks")
         if place + across >= len(shown.heads):
@@ -112,15 +113,15 @@ def draw_attention(shown: Attention) -> Any:
     return figure
 
 
-def _draw_head(panel: Any, head: HeadWeights) -> Any:
+def _draw_head(panel: Any, head: HeadWeights, most: float) -> Any:
     tokens = len(head.weights)
-    image = panel.imshow(head.weights, cmap=colour_map("Blues"), vmin=0, vmax=1, aspect="equal")
+    image = panel.imshow(head.weights, cmap=colour_map("Blues"), vmin=0, vmax=most, aspect="equal")
     ticks = np.unique(np.linspace(0, tokens - 1, min(tokens, 5)).round().astype(int))
     panel.set(title=f"layer {head.layer}, head {head.head}", xticks=ticks, yticks=ticks)
     framed(panel)
     if tokens <= MOST_NUMBERED:
         for (query, key), weight in np.ndenumerate(head.weights):
-            ink = PAPER if weight > 0.55 else INK
+            ink = PAPER if weight > 0.55 * most else INK
             panel.text(key, query, f"{weight:.2g}", ha="center", va="center", fontsize=SMALL - 1, color=ink)
     return image
 

@@ -11,9 +11,8 @@ from anyformer.reports.figures.numbers import about
 from anyformer.reports.figures.subject import LeftOut, Plate, Subject
 from anyformer.targets.target import Target
 
-INPUTS = 256
-# Numbers that are computed, about; more is left to `anyformer parity`.
-MOST_WORK = 5e8
+# Fewer inputs where the network is large. Work is in numbers computed, about; more is left to `anyformer parity`.
+FEWEST, MOST, WORK, MOST_WORK = 32, 256, 2e7, 5e8
 TITLE = "Float types"
 
 
@@ -38,7 +37,7 @@ class ByType:
     inputs: int
 
 
-def by_type(subject: Subject, target: Target, inputs: int = INPUTS) -> ByType:
+def by_type(subject: Subject, target: Target, inputs: int) -> ByType:
     """Measure the error in the certificate's norm, in every type."""
     found = parity(subject.model, target, inputs=inputs, runners=[Engine()], proofs=False)
     rows = [
@@ -101,9 +100,10 @@ def plates(subject: Subject) -> list[Plate | LeftOut]:
     if subject.target is None:
         return [LeftOut(TITLE, "the function is not known; name it with --target (target=…)")]
     network = subject.network
-    if 4.0 * INPUTS * network.tokens * network.parameter_count > MOST_WORK:
+    each = network.tokens * max(network.parameter_count, 1)
+    if MOST * each > MOST_WORK:
         return [LeftOut(TITLE, "the network is large; anyformer parity measures it in every type")]
-    shown = by_type(subject, subject.target)
+    shown = by_type(subject, subject.target, min(MOST, max(FEWEST, int(WORK / each))))
     if not shown.rows:
         return [LeftOut(TITLE, "the network runs in its own type alone")]
     caption = (

@@ -28,6 +28,9 @@ POINTS = 801
 # A side of a map has between so many points, as far as the work allows: numbers that the network computes, about.
 FEWEST, MOST, WORK = 33, 121, 5e8
 
+# Of the errors on a map, so many have a colour of their own.
+SHARE = 0.995
+
 FIRST: Entry = (0, 0)
 SECOND: Entry = (1, 0)
 
@@ -71,6 +74,15 @@ class Map:
     def error(self) -> Array:
         """g − f."""
         return self.network - self.target
+
+    @property
+    def largest_shown(self) -> float:
+        """Where the colours of the error end: at its bound, or where nearly all errors do.
+
+        On the thin walls between a table's cells errors may be large, which would leave no colour for the cells.
+        """
+        nearly_all = float(np.quantile(np.abs(self.error), SHARE))
+        return (nearly_all if self.bound is None else self.bound) or 1.0
 
 
 def profile_of(subject: Subject, target: Target, points: int = POINTS) -> Profile:
@@ -152,9 +164,8 @@ def draw_map(shown: Map) -> Any:
     """Target, network and error side by side."""
     figure = new_figure(2.9)
     panels = figure.subplots(1, 3, sharex=True, sharey=True)
-    both = np.stack([shown.target, shown.network])
-    low, high = float(both.min()), float(both.max())
-    most = max(float(np.abs(shown.error).max()), shown.bound or 0.0) or 1.0
+    low, high = float(shown.target.min()), float(shown.target.max())
+    most = shown.largest_shown
     named = (("target $f$", shown.target), ("network $g$", shown.network))
     for panel, (title, values) in zip(panels, named, strict=False):
         _draw_values(figure, panel, shown, values, title, SEQUENTIAL, (low, high))
@@ -173,8 +184,14 @@ def _draw_values(
     )
     panel.set(title=title, xlabel=entry_name(shown.varied[0], shown.point.shape[1]))
     framed(panel)
-    bar = figure.colorbar(image, ax=panel, location="bottom", shrink=0.9, aspect=22)
+    bar = figure.colorbar(image, ax=panel, location="bottom", shrink=0.9, aspect=22, extend=_beyond(values, ends))
     bar.ax.locator_params(nbins=3)
+
+
+def _beyond(values: Array, ends: tuple[float, float]) -> str:
+    """Whether the scale of colours has pointed ends: where values lie beyond it."""
+    below, above = bool(values.min() < ends[0]), bool(values.max() > ends[1])
+    return {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}[below, above]
 
 
 def plates(subject: Subject) -> list[Plate | LeftOut]:
@@ -200,11 +217,13 @@ def _profile_caption(subject: Subject, shown: Profile) -> str:
 
 def _map_caption(subject: Subject, shown: Map) -> str:
     width, side = shown.point.shape[1], len(shown.x)
+    is_clipped = bool((np.abs(shown.error) > shown.largest_shown).any())
+    clipped = f" Colours end where {100 * SHARE:g} % of the errors do." if is_clipped else ""
     first, second = (entry_name(entry, width) for entry in shown.varied)
     return (
         f"Output: {entry_name(shown.output, width)}, while the inputs {first} and {second} move; "
         f"{fixed_entries(shown.point, list(shown.varied))}. {side} × {side} inputs; the largest error on them is "
-        f"{about(float(np.abs(shown.error).max()))}. {_about_bound(subject)}"
+        f"{about(float(np.abs(shown.error).max()))}.{clipped} {_about_bound(subject)}"
     )
 
 

@@ -136,7 +136,7 @@ class _Box:
 
 
 # Inches: between rows, between arrows that pass rows, the widest box, and a letter.
-GAP, LANE, WIDEST, LETTER = 0.4, 0.11, 2.35, 0.063
+GAP, LANE, WIDEST, LETTER = 0.4, 0.11, 2.5, 0.067
 
 
 def _draw_boxes(graph: ProgramGraph) -> Any:
@@ -181,7 +181,7 @@ def _lanes(graph: ProgramGraph) -> dict[str, int]:
 def _placed(graph: ProgramGraph, lines: dict[str, list[str]], margin: float) -> dict[str, _Box]:
     boxes, top = {}, 0.05
     for number, row in enumerate(graph.rows):
-        bottom = top + 0.2 + 0.15 * max(len(lines[step.name]) for step in row)
+        bottom = top + 0.2 + 0.16 * max(len(lines[step.name]) for step in row)
         for k, step in enumerate(row):
             boxes[step.name] = _Box(number, margin + (WIDTH - margin) * (k + 0.5) / len(row), top, bottom)
         top = bottom + GAP

@@ -53,12 +53,12 @@ def _size(stage: Any) -> StageSize:
 def draw_sizes(sizes: Sizes) -> Any:
     """A row a stage: its layers, its units, its numbers."""
     stages = sizes.stages
-    figure = new_figure(0.95 + 0.23 * len(stages))
+    figure = new_figure(0.95 + 0.24 * len(stages))
     panels = figure.subplots(1, 3, sharey=True)
     columns = {
         "layers": [stage.layers for stage in stages],
-        "heads or hidden units": [stage.units for stage in stages],
-        "numbers (weights)": [stage.numbers for stage in stages],
+        "heads or units": [stage.units for stage in stages],
+        "weights": [stage.numbers for stage in stages],
     }
     for panel, (title, amounts) in zip(panels, columns.items(), strict=True):
         _draw_column(panel, title, amounts, [ORANGE if stage.is_attention else BLUE for stage in stages])
