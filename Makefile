@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check hunt lint format bench clean
+.PHONY: demo test check hunt lint format bench picture clean
 
 demo: $(VENV)/core
 	$(BIN)/anyformer build softmax --tokens 64 --epsilon 1e-4 --p inf --output build/demo/softmax --overwrite
@@ -42,6 +42,10 @@ format: $(VENV)/dev
 # Half an hour on two cores, in an environment of its own: the peers are large. Results go to benchmarks/RESULTS.md.
 bench: .venv-bench/ready
 	.venv-bench/bin/python -m benchmarks all
+
+# The picture that opens the README, and those of docs/report.md, drawn again from models that are built and proved.
+picture: $(VENV)/dev
+	$(BIN)/python -m benchmarks.story
 
 .venv-bench/ready: pyproject.toml constraints.txt benchmarks/requirements.txt
 	$(PYTHON) -m venv .venv-bench

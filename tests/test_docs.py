@@ -22,7 +22,7 @@ from anyformer.cli.main import main
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = ["start.md", "averaging.md", "compile.md", "pytorch.md", "zoo.md", "explorer.md"]
 # With what they need besides; importing it takes seconds.
-PAGES_WITH_MORE = {"stock.md": "torch", "interpretability.md": "transformer_lens"}
+PAGES_WITH_MORE = {"stock.md": "torch", "interpretability.md": "transformer_lens", "report.md": "matplotlib"}
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"# (\w+\.py)\n")
 # The width that the pages were written for.

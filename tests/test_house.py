@@ -97,7 +97,7 @@ WITHIN = {
     "training": ["data", "run", "tasks", "reproduction"],
     "reports": [
         *("layout", "terminal", "stages", "catalogue", "patterns", "programs", "plans", "models", "verification"),
-        *("training", "reproduction", "tracing", "comparisons", "parity", "zoo"),
+        *("training", "reproduction", "tracing", "comparisons", "parity", "zoo", "figures"),
     ],
     "cli": [
         *("help_texts", "numbers", "effort", "workforce", "sequences", "output", "failures", "options", "watching"),

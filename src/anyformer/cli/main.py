@@ -17,6 +17,7 @@ from anyformer.cli.verbs import (
     parity,
     patterns,
     planning,
+    reporting,
     reproducing,
     training,
     zoo,
@@ -31,7 +32,8 @@ app = typer.Typer(
 )
 for verb in (
     *(planning.targets, planning.plan, planning.build, comparing.compare, comparing.curve),
-    *(models.verify, models.run, models.describe, models.trace, parity.parity, exporting.export, exploring.explore),
+    *(models.verify, models.run, models.describe, models.trace, parity.parity),
+    *(exporting.export, exploring.explore, reporting.report),
     *(training.pretrain, training.finetune),
 ):
     app.command(verb.__name__)(verb)

@@ -6,11 +6,7 @@ from typing import Any
 
 from anyformer.errors import MixerError
 from anyformer.mixers.movement import Movement
-from anyformer.pictures import SUFFIXES, require_matplotlib, save_picture
-
-_DOTS_PER_INCH = 120
-# Okabe and Ito's colours: distinguishable with colour blindness; markers distinguish them in grey.
-_LOOKS = (("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("#56B4E9", "v"), ("#E69F00", "P"))
+from anyformer.pictures import LOOKS, SUFFIXES, in_house_style, new_figure, plain, save_picture, show_grid
 
 
 def draw_movement(measured: Sequence[Movement], place: str | Path) -> Path:
@@ -25,26 +21,31 @@ def draw_movement(measured: Sequence[Movement], place: str | Path) -> Path:
     place = Path(place)
     if place.suffix.lower() not in SUFFIXES:
         raise MixerError(f"a picture must end in one of {', '.join(SUFFIXES)}; got {place.name!r}.")
-    return save_picture(movement_picture(measured), place, _DOTS_PER_INCH)
+    described = (
+        "How many output tokens move when some input tokens change, and how far by their distance, mixer by mixer."
+    )
+    return save_picture(movement_picture(measured), place, title="How token mixers move tokens", description=described)
 
 
+@in_house_style
 def movement_picture(measured: Sequence[Movement]) -> Any:
     """The same as a Matplotlib figure."""
     if not measured:
         raise MixerError("a picture must have something to show; got no movements. Give what measure_movement returns.")
-    figure = require_matplotlib().Figure(figsize=(10, 4), layout="constrained")
+    figure = new_figure(3.0, 7.6)
     shares, reach = figure.subplots(1, 2)
     for index, mixer in enumerate(dict.fromkeys(one.mixer for one in measured)):
-        colour, marker = _LOOKS[index % len(_LOOKS)]
         rows = sorted((one for one in measured if one.mixer == mixer), key=lambda one: one.changed)
-        look = {"color": colour, "marker": marker, "markersize": 5, "linewidth": 1.2, "label": str(mixer)}
+        look = LOOKS[index % len(LOOKS)].of_line(plain(mixer))
         shares.plot([row.changed for row in rows], [row.share for row in rows], **look)
         _draw_reach(reach, rows[0], look)
     shares.set(xlabel="input tokens that change", ylabel="share of output tokens that move", ylim=(-0.03, 1.06))
     fewest = min(one.changed for one in measured)
     away = f"tokens from the nearest of {fewest} changed" if fewest > 1 else "tokens from the changed one"
     reach.set(xlabel=away, ylabel="movement / change", yscale="log")
-    shares.legend(fontsize=8)
+    for panel in (shares, reach):
+        show_grid(panel)
+    shares.legend()
     return figure
 
 

@@ -13,13 +13,24 @@ from anyformer.patterns.pattern import SparsityPattern
 from anyformer.patterns.universality.checker import check_universality
 from anyformer.patterns.universality.conditions import TokenPath
 from anyformer.patterns.universality.hops import first_hops
-from anyformer.pictures import SUFFIXES, require_matplotlib, save_picture
+from anyformer.pictures import (
+    BLUE,
+    ORANGE,
+    PAPER,
+    SMALL,
+    SUFFIXES,
+    bare,
+    colour_map,
+    framed,
+    in_house_style,
+    new_figure,
+    plain,
+    save_picture,
+)
 
 MOST_TOKENS = 256
 _MOST_LAYERS = 4
-_PANEL, _DOTS_PER_INCH = 3.2, 120
-# Okabe and Ito's blue and orange: distinguishable with colour blindness and in grey.
-_BLUE, _ORANGE = "#0072B2", "#D55E00"
+_PANEL = 2.5
 
 
 def draw(pattern: PatternFamily | SparsityPattern, place: str | Path, tokens: int | None = None) -> Path:
@@ -36,12 +47,15 @@ def draw(pattern: PatternFamily | SparsityPattern, place: str | Path, tokens: in
     place = Path(place)
     if place.suffix.lower() not in SUFFIXES:
         raise PatternError(f"a picture must end in one of {', '.join(SUFFIXES)}; got {place.name!r}.")
-    return save_picture(picture(pattern, tokens), place, _DOTS_PER_INCH)
+    described = (
+        "Which token sees which in each layer, after how many layers each is seen, and a path through all tokens."
+    )
+    return save_picture(picture(pattern, tokens), place, title=f"Sparsity pattern {pattern}", description=described)
 
 
+@in_house_style
 def picture(pattern: PatternFamily | SparsityPattern, tokens: int | None = None) -> Any:
     """A Matplotlib figure: a panel for each of the first layers, one for the hops, one for γ."""
-    figures = require_matplotlib()
     report = check_universality(pattern, tokens)
     if report.tokens > MOST_TOKENS:
         raise PatternError(
@@ -49,11 +63,12 @@ def picture(pattern: PatternFamily | SparsityPattern, tokens: int | None = None)
         )
     built = pattern if isinstance(pattern, SparsityPattern) else pattern.at(report.tokens)
     layers = built.seen[:_MOST_LAYERS]
-    figure = figures.Figure(figsize=(_PANEL * (len(layers) + 2) + 0.6, _PANEL + 0.75), layout="constrained")
-    figure.suptitle(f"{report.pattern}, {report.tokens} tokens\n{report.verdict.value}", fontsize=10)
+    title = f"{report.pattern}, {report.tokens} tokens"
+    figure = new_figure(_PANEL + 0.8, _PANEL * (len(layers) + 2) + 0.6)
+    figure.suptitle(f"{plain(title)}\n{plain(report.verdict.value)}", x=0.01, ha="left")
     panels = figure.subplots(1, len(layers) + 2)
     for index, (panel, seen) in enumerate(zip(panels, layers, strict=False)):
-        _draw_layer(panel, seen, f"layer {index + 1} of {built.period}: which token sees which")
+        _draw_layer(panel, seen, f"layer {index + 1} of {built.period}: who sees whom")
     _draw_hops(figure, panels[-2], built, report.reach.hops)
     _draw_path(panels[-1], report.tokens, report.path)
     return figure
@@ -64,7 +79,7 @@ def _draw_layer(panel: Any, seen: Neighbours, title: str) -> None:
 
     dense = np.zeros((seen.tokens, seen.tokens))
     dense[seen.queries(), seen.indices] = 1
-    panel.imshow(dense, cmap=ListedColormap(["white", _BLUE]), vmin=0, vmax=1, interpolation="nearest")
+    panel.imshow(dense, cmap=ListedColormap([PAPER, BLUE]), vmin=0, vmax=1)
     _label(panel, seen.tokens, title, "key: is looked at", "query: looks")
 
 
@@ -72,13 +87,11 @@ def _draw_hops(figure: Any, panel: Any, pattern: SparsityPattern, hops: int | No
     """After how many layers an output first depends on an input; white where it does not."""
     first = first_hops(pattern, hops or 2 * pattern.period * pattern.tokens)
     largest = max(1, int(first.max()))
-    colours = (
-        require_matplotlib("matplotlib").colormaps["viridis_r"].resampled(min(largest, 256)).with_extremes(bad="white")
-    )
+    colours = colour_map("viridis_r").resampled(min(largest, 256)).with_extremes(bad=PAPER)
     shown = np.ma.masked_equal(first, 0)
-    image = panel.imshow(shown, cmap=colours, vmin=0.5, vmax=largest + 0.5, interpolation="nearest")
+    image = panel.imshow(shown, cmap=colours, vmin=0.5, vmax=largest + 0.5)
     ticks = sorted({1, largest, *np.linspace(1, largest, min(largest, 6)).round().astype(int).tolist()})
-    figure.colorbar(image, ax=panel, shrink=0.75, ticks=ticks).ax.tick_params(labelsize=8)
+    figure.colorbar(image, ax=panel, shrink=0.75, ticks=ticks)
     title = f"layers until seen, at most {hops}" if hops else "layers until seen; white: never"
     _label(panel, pattern.tokens, title, "input", "output")
 
@@ -87,27 +100,24 @@ def _draw_path(panel: Any, tokens: int, path: TokenPath) -> None:
     """The tokens on a circle, from the top clockwise; γ from the full orange dot to the empty one, or why not."""
     angles = np.pi / 2 - 2 * np.pi * np.arange(tokens) / tokens
     x, y = np.cos(angles), np.sin(angles)
-    panel.set(xlim=(-1.25, 1.25), ylim=(-1.25, 1.25), aspect="equal", xticks=[], yticks=[])
-    for side in panel.spines.values():
-        side.set_visible(False)
-    panel.set_title("path γ: each sees the one before" if path.gamma else f"path γ: {path.answer.value}", fontsize=9)
+    bare(panel)
+    panel.set(xlim=(-1.25, 1.25), ylim=(-1.25, 1.25), aspect="equal")
+    panel.set_title("path γ of the proof" if path.gamma else f"path γ: {path.answer.value}")
     if path.gamma is None:
-        panel.set_xlabel("\n".join(textwrap.wrap(str(path.witness or path.reason), 46)[:4]), fontsize=8)
+        panel.set_xlabel("\n".join(textwrap.wrap(str(path.witness or path.reason), 40)[:4]), fontsize=SMALL)
     else:
         order = list(path.gamma)
-        panel.plot(x[order], y[order], color=_ORANGE, linewidth=1, zorder=1)
-        for end, inside in ((order[-1], "white"), (order[0], _ORANGE)):
-            panel.plot(x[end], y[end], "o", color=_ORANGE, markerfacecolor=inside, markersize=9, zorder=1.5)
-    panel.scatter(x, y, s=max(2, 400 / tokens), color=_BLUE, zorder=2)
+        panel.plot(x[order], y[order], color=ORANGE, linewidth=1, zorder=1)
+        for end, inside in ((order[-1], PAPER), (order[0], ORANGE)):
+            panel.plot(x[end], y[end], "o", color=ORANGE, markerfacecolor=inside, markersize=9, zorder=1.5)
+    panel.scatter(x, y, s=max(2, 400 / tokens), color=BLUE, zorder=2)
     if tokens <= 32:
         for token in range(tokens):
-            panel.text(1.15 * x[token], 1.15 * y[token], str(token), ha="center", va="center", fontsize=7)
+            panel.text(1.15 * x[token], 1.15 * y[token], str(token), ha="center", va="center", fontsize=SMALL - 1)
 
 
 def _label(panel: Any, tokens: int, title: str, across: str, down: str) -> None:
     ticks = np.unique(np.linspace(0, tokens - 1, min(tokens, 5)).round().astype(int))
     panel.set(xticks=ticks, yticks=ticks)
-    panel.tick_params(labelsize=8)
-    panel.set_title(title, fontsize=9)
-    panel.set_xlabel(across, fontsize=8)
-    panel.set_ylabel(down, fontsize=8)
+    panel.set(title=title, xlabel=across, ylabel=down)
+    framed(panel)

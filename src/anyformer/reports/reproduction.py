@@ -12,7 +12,20 @@ import numpy as np
 from rich.console import Group, RenderableType
 
 from anyformer.atomic import write_text
-from anyformer.pictures import require_matplotlib, save_picture
+from anyformer.pictures import (
+    AMBER,
+    BLUE,
+    GREEN,
+    LOOKS,
+    ORANGE,
+    PALE,
+    SMALL,
+    in_house_style,
+    new_figure,
+    plain,
+    save_picture,
+    show_grid,
+)
 from anyformer.reports.terminal import narrow_table, paragraph
 from anyformer.training.reproduction import Budget, Materials, Trial, step_times, trials_of
 from anyformer.training.run.folder import RunFolder
@@ -26,9 +39,8 @@ PAPER = {
 }
 """Paper A: parameters, masked-LM accuracy and MNLI accuracy in percent, at BERT_BASE."""
 
-# Okabe and Ito's colours, distinguishable with colour blindness; hybrids share one that fades with the number of
-# convolutions.
-COLOURS = {"average": "#E69F00", "bilinear": "#009E73", "convolution": "#D55E00", "attention": "#0072B2"}
+# Hybrids share a colour that darkens with the number of convolutions.
+COLOURS = {"average": AMBER, "bilinear": GREEN, "convolution": ORANGE, "attention": BLUE}
 HYBRIDS = ("#CC79A7", "#A05195", "#6A3D9A", "#3F1D6B")
 
 
@@ -126,40 +138,45 @@ def standard_error(values: Sequence[float]) -> float:
     return statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
 
 
+@in_house_style
 def draw_curves(made: Sequence[Outcome], unigram: float, place: Path) -> Path:
     """Validation loss by tokens seen, a line a seed, and the loss of a model that knows only word frequencies."""
-    figure = require_matplotlib().Figure(figsize=(8, 5), layout="constrained")
+    figure = new_figure(3.8)
     panel = figure.subplots()
-    for outcome in made:
-        colour = _colour(outcome.name)
+    for number, outcome in enumerate(made):
+        look = {"color": _colour(outcome.name), "marker": LOOKS[number % len(LOOKS)].marker, "linewidth": 1.1}
         for seed, curve in enumerate(outcome.curves):
-            label = outcome.name if seed == 0 else None
-            panel.plot(*zip(*curve, strict=True), color=colour, linewidth=1.3, label=label)
-    panel.axhline(unigram, color="#888888", linewidth=1, linestyle=":")
-    panel.annotate(
-        "word frequencies alone", (0.99, unigram), xycoords=("axes fraction", "data"), ha="right", va="bottom"
-    )
+            label = plain(outcome.name) if seed == 0 else None
+            panel.plot(*zip(*curve, strict=True), **look, markevery=max(1, len(curve) // 6), label=label)
+    panel.axhline(unigram, color=PALE, linewidth=1, linestyle=":")
+    where = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "bottom", "fontsize": SMALL}
+    panel.annotate("word frequencies alone", (0.99, unigram), **where)
     lowest = min(loss for outcome in made for curve in outcome.curves for _, loss in curve)
     panel.set(xlabel="tokens seen", ylabel="validation loss (nats a masked word)", ylim=(lowest - 0.1, unigram + 0.4))
-    panel.legend(fontsize=8)
-    return save_picture(figure, place, dots_per_inch=120)
+    show_grid(panel)
+    panel.legend()
+    described = "Validation loss against the number of tokens seen, a line for each mixer and seed."
+    return save_picture(figure, place, title="Pre-training with different token mixers", description=described)
 
 
+@in_house_style
 def draw_hybrids(made: Sequence[Outcome], place: Path) -> Path:
     """Accuracies by how many of the layers, counted from the input, are convolutions."""
     stack = [one for one in made if one.name == "attention" or one.name.startswith("hybrid-")]
     ordered = [*stack, *(one for one in made if one.name == "convolution")]
-    figure = require_matplotlib().Figure(figsize=(8, 3.6), layout="constrained")
+    figure = new_figure(2.8)
     words, entailment = figure.subplots(1, 2)
     _draw_bars(words, ordered, lambda one: one.words, "masked words, accuracy (%)")
     _draw_bars(entailment, ordered, lambda one: one.entailment, "entailment, accuracy (%)")
-    return save_picture(figure, place, dots_per_inch=120)
+    described = "Accuracy on masked words and on entailment against the number of convolution layers."
+    return save_picture(figure, place, title="Hybrids of convolution and attention", description=described)
 
 
 def _draw_bars(panel: Any, ordered: Sequence[Outcome], of: Callable[[Outcome], Sequence[float]], label: str) -> None:
     means = [100 * statistics.fmean(of(one)) for one in ordered]
     errors = [100 * standard_error(of(one)) for one in ordered]
-    panel.errorbar(range(len(ordered)), means, yerr=errors, marker="o", color="#0072B2", capsize=4, linewidth=1.2)
+    panel.errorbar(range(len(ordered)), means, yerr=errors, marker="o", color=BLUE, capsize=3)
+    show_grid(panel)
     panel.set(xlabel="convolution layers, from the input", ylabel=label, xticks=range(len(ordered)))
 
 

@@ -1,20 +1,28 @@
 """A curve as a picture: error, size and time against the tolerance."""
 
-import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from anyformer.comparison import Attempt
 from anyformer.construction.request import Request
-from anyformer.pictures import require_matplotlib, save_picture
+from anyformer.pictures import (
+    BLUE,
+    GREEN,
+    INK,
+    ORANGE,
+    PALE,
+    PURPLE,
+    in_house_style,
+    new_figure,
+    require_matplotlib,
+    save_picture,
+    show_grid,
+)
 from anyformer.reports.comparisons.comparison import title
 from anyformer.reports.comparisons.curves import curve_data
-from anyformer.reports.terminal import visible
 
-SIZE, DOTS_PER_INCH = (10.0, 4.5), 100
-# Okabe and Ito's colours: distinguishable with colour blindness and in grey.
-BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#8B4A8B"
+HEIGHT, WIDE = 3.4, 7.6
 
 Points: TypeAlias = Sequence[dict[str, Any]]
 """As `curve_data` has them."""
@@ -31,16 +39,15 @@ def write_picture(request: Request, tried: Sequence[Attempt], place: str | Path)
     Returns:
         The place.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a letter of a name that the font lacks is drawn as a box
-        return save_picture(picture(request, tried), Path(place), DOTS_PER_INCH)
+    described = "Certified and measured error, layers of the network and seconds to build it, against the tolerance."
+    return save_picture(picture(request, tried), Path(place), title=title(request), description=described)
 
 
+@in_house_style
 def picture(request: Request, tried: Sequence[Attempt]) -> Any:
     """A Matplotlib figure of two panels over the tolerance: errors with the size of the network, and the time."""
-    figure = require_matplotlib().Figure(figsize=SIZE, layout="constrained")
+    figure = new_figure(HEIGHT, WIDE, title(request))
     figure.get_layout_engine().set(wspace=0.06)
-    figure.suptitle(_plain(title(request)), fontsize=12)
     errors, times = figure.subplots(1, 2, sharex=True)
     layers = errors.twinx()
     points = curve_data(request, tried, None)["points"]
@@ -49,7 +56,7 @@ def picture(request: Request, tried: Sequence[Attempt]) -> Any:
     _draw_layers(layers, built)
     _draw_times(times, built)
     for panel in (errors, times):
-        panel.grid(True, which="major", color="0.9")
+        show_grid(panel)
         _mark_missing(panel, points)
         _label_tolerances(panel, points)
     for panel in (errors, layers, times):
@@ -58,15 +65,10 @@ def picture(request: Request, tried: Sequence[Attempt]) -> Any:
     return figure
 
 
-def _plain(text: str) -> str:
-    """Text that Matplotlib shows as it is: an unescaped dollar sign would begin a formula."""
-    return visible(text).replace("$", r"\$")
-
-
 def _draw_errors(panel: Any, built: Points, p: float) -> None:
     x = [point["epsilon"] for point in built]
     panel.set(xscale="log", yscale="log", title="error and size", ylabel=f"error in $L^{{{p:g}}}$")
-    panel.plot(x, x, color="black", linewidth=1, linestyle="--", label="error = ε")
+    panel.plot(x, x, color=INK, linewidth=0.9, linestyle="--", label="error = ε")
     panel.plot(x, [point["certified_error"] for point in built], color=BLUE, marker="o", label="certified error")
     panel.plot(x, [point["measured_error"] for point in built], color=GREEN, marker="s", label="measured error")
 
@@ -74,6 +76,7 @@ def _draw_errors(panel: Any, built: Points, p: float) -> None:
 def _draw_layers(right: Any, built: Points) -> None:
     """Layers, on an axis of their own at the right in its colour."""
     right.set_yscale("log")
+    right.spines["right"].set_visible(True)
     right.set_ylabel("layers", color=ORANGE)
     right.tick_params(axis="y", which="both", colors=ORANGE)
     x = [point["epsilon"] for point in built]
@@ -92,14 +95,14 @@ def _draw_legend(figure: Any, panels: Iterable[Any]) -> None:
     for panel in panels:
         handles, labels = panel.get_legend_handles_labels()
         named |= dict(zip(labels, handles, strict=True))
-    figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=len(named), fontsize=9, frameon=False)
+    figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=len(named))
 
 
 def _mark_missing(panel: Any, points: Points) -> None:
     """A grey line where nothing was certified."""
     missing = [point["epsilon"] for point in points if point["certified_error"] is None]
     for place, epsilon in enumerate(missing):
-        panel.axvline(epsilon, color="0.6", linestyle=":", label="nothing certified" if place == 0 else None)
+        panel.axvline(epsilon, color=PALE, linestyle=":", label="nothing certified" if place == 0 else None)
 
 
 def _label_tolerances(panel: Any, points: Points) -> None:
