@@ -1,0 +1,93 @@
+"""How the documentation site is built: `make docs`, or `sphinx-build -W -n docs build/docs`."""
+
+import importlib.util
+import os
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "src"))
+# Tutorials run in a process of their own.
+os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+
+from anyformer import __version__  # noqa: E402
+
+project = "anyformer"
+author = "the anyformer authors"
+copyright = author
+release = version = __version__
+
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "myst_nb"]
+exclude_patterns = ["conf.py", "figures/*.py", "build", "**/.ipynb_checkpoints"]
+
+# Markdown as it is written for other readers: headings are link targets.
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence", "deflist"]
+
+# Tutorials are Python scripts in Jupytext's percent format. They are run whenever the site is built.
+nb_custom_formats = {".py": ["jupytext.reads", {"fmt": "py:percent"}]}
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_execution_in_temp = True
+nb_merge_streams = True
+
+# Names in docstrings are plain code. Types are shown as they are written and lead nowhere if they are not public.
+nitpicky = True
+nitpick_ignore_regex = [("py:.*", ".*")]
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+python_maximum_signature_line_length = 88
+add_module_names = False
+# Where a large package is not installed, its names are stand-ins: the reference is the same.
+LARGE = ("torch", "transformers", "onnx", "onnxruntime", "onnxscript", "vnnlib", "transformer_lens", "jax")
+autodoc_mock_imports = [name for name in LARGE if importlib.util.find_spec(name) is None]
+
+html_theme = "furo"
+html_title = "anyformer"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_theme_options = {"navigation_with_keys": True}
+html_copy_source = False
+html_show_sphinx = False
+highlight_language = "none"
+
+CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+# What reStructuredText would take for a substitution or a reference.
+SPECIAL = re.compile(r"\||(?<=\w)_(?!\w)|\*(?=\*)|(?<=\*)\*")
+
+
+def as_text(lines: list[str]) -> list[str]:
+    """Docstrings are plain text with `code` in single backticks; examples stay as they are.
+
+    >>> as_text(["the mean of |f − g|^p, see `evaluate`", ">>> a | b"])
+    ['the mean of \\\\|f − g\\\\|^p, see ``evaluate``', '>>> a | b']
+    """
+    return [line if line.lstrip().startswith((">>>", "...")) else _escaped(line) for line in lines]
+
+
+def _escaped(line: str) -> str:
+    parts = CODE.split(line)
+    return "".join(f"``{part}``" if k % 2 else SPECIAL.sub(r"\\\g<0>", part) for k, part in enumerate(parts))
+
+
+def _docstring(app, what, name, obj, options, lines):
+    lines[:] = as_text(lines)
+
+
+# Pages that stand at the root of the repository are read there; the site has them below docs.
+AT_THE_ROOT = {"../ARCHITECTURE.md": "architecture.md", "../CONTRIBUTING.md": "extending.md"}
+
+
+def _source(app, page, text):
+    for there, here in AT_THE_ROOT.items():
+        text[0] = text[0].replace(f"]({there}", f"]({here}")
+
+
+def setup(app):
+    """Read docstrings as text, and links to the root as links within the site."""
+    app.connect("autodoc-process-docstring", _docstring)
+    app.connect("source-read", _source)
