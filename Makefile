@@ -3,9 +3,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Python only: ruff would format the code in Markdown too, which tests run as it stands.
+CODE := src tests benchmarks docs/conf.py docs/figures docs/tutorials
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check hunt lint format bench clean
+.PHONY: demo test check docs hunt lint format bench clean
 
 demo: $(VENV)/core
 	$(BIN)/anyformer build softmax --tokens 64 --epsilon 1e-4 --p inf --output build/demo/softmax --overwrite
@@ -31,13 +33,22 @@ hunt: $(VENV)/dev
 	$(BIN)/python -m tests.hunt --minutes 60 --out build/hunt.json
 
 lint: $(VENV)/dev
-	$(BIN)/ruff format --check src tests benchmarks
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/ruff check $(CODE)
 	$(BIN)/mypy
 
 format: $(VENV)/dev
-	$(BIN)/ruff format src tests benchmarks
-	$(BIN)/ruff check --fix src tests benchmarks
+	$(BIN)/ruff format $(CODE)
+	$(BIN)/ruff check --fix $(CODE)
+
+# The site: start at build/docs/index.html. In an environment of its own, without PyTorch; every warning is an error.
+docs: .venv-docs/ready
+	.venv-docs/bin/python -m sphinx -W --keep-going -n -q docs build/docs
+
+.venv-docs/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --editable ".[docs]"
+	touch $@
 
 # Half an hour on two cores, in an environment of its own: the peers are large. Results go to benchmarks/RESULTS.md.
 bench: .venv-bench/ready
@@ -50,7 +61,7 @@ bench: .venv-bench/ready
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-bench build
+	rm -rf $(VENV) .venv-bench .venv-docs build
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
