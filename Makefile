@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Python only: ruff would format the code in Markdown too, which tests run as it stands.
-CODE := src tests benchmarks docs/conf.py docs/figures docs/tutorials
+CODE := src tests benchmarks $(wildcard docs/*.py) docs/figures docs/tutorials
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: demo test check docs hunt lint format bench clean
@@ -41,14 +41,9 @@ format: $(VENV)/dev
 	$(BIN)/ruff format $(CODE)
 	$(BIN)/ruff check --fix $(CODE)
 
-# The site: start at build/docs/index.html. In an environment of its own, without PyTorch; every warning is an error.
-docs: .venv-docs/ready
-	.venv-docs/bin/python -m sphinx -W --keep-going -n -q docs build/docs
-
-.venv-docs/ready: pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv-docs
-	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --editable ".[docs]"
-	touch $@
+# The site: open build/docs/index.html. Every warning is an error. The reference needs all packages: it imports them.
+docs: $(VENV)/dev
+	$(BIN)/python -m sphinx -W --keep-going -n -q docs build/docs
 
 # Half an hour on two cores, in an environment of its own: the peers are large. Results go to benchmarks/RESULTS.md.
 bench: .venv-bench/ready
@@ -61,7 +56,7 @@ bench: .venv-bench/ready
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-bench .venv-docs build
+	rm -rf $(VENV) .venv-bench build
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

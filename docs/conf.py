@@ -1,13 +1,12 @@
 """How the documentation site is built: `make docs`, or `sphinx-build -W -n docs build/docs`."""
 
-import importlib.util
 import os
 import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "src"))
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "docs")]
 # Tutorials run in a process of their own.
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
 
@@ -18,8 +17,8 @@ author = "the anyformer authors"
 copyright = author
 release = version = __version__
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "myst_nb"]
-exclude_patterns = ["conf.py", "figures/*.py", "build", "**/.ipynb_checkpoints"]
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "myst_nb", "explorer_page"]
+exclude_patterns = ["conf.py", "explorer_page.py", "figures/*.py", "build", "**/.ipynb_checkpoints"]
 
 # Markdown as it is written for other readers: headings are link targets.
 myst_heading_anchors = 4
@@ -36,15 +35,14 @@ nb_merge_streams = True
 # Names in docstrings are plain code. Types are shown as they are written and lead nowhere if they are not public.
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", ".*")]
+# A name of several classes is a link to none of them.
+suppress_warnings = ["ref.python"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 python_maximum_signature_line_length = 88
 add_module_names = False
-# Where a large package is not installed, its names are stand-ins: the reference is the same.
-LARGE = ("torch", "transformers", "onnx", "onnxruntime", "onnxscript", "vnnlib", "transformer_lens", "jax")
-autodoc_mock_imports = [name for name in LARGE if importlib.util.find_spec(name) is None]
 
 html_theme = "furo"
 html_title = "anyformer"
