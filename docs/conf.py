@@ -10,6 +10,10 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "docs")]
 # Tutorials run in a process of their own.
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
 
+import numpy as np  # noqa: E402
+from numpy.typing import ArrayLike, NDArray  # noqa: E402
+from sphinx.util.typing import stringify_annotation  # noqa: E402
+
 from anyformer import __version__  # noqa: E402
 
 project = "anyformer"
@@ -76,6 +80,25 @@ def _docstring(app, what, name, obj, options, lines):
     lines[:] = as_text(lines)
 
 
+# NumPy's aliases as they are written in the source, not as what they stand for.
+ALIASES = {
+    stringify_annotation(ArrayLike, "smart"): "ArrayLike",
+    stringify_annotation(NDArray[np.float64], "smart"): "Array",
+    stringify_annotation(NDArray[np.int64], "smart"): "Integers",
+    stringify_annotation(NDArray[np.bool_], "smart"): "Booleans",
+}
+
+
+def _signature(app, what, name, obj, options, signature, returned):
+    return tuple(part and _with_aliases(part) for part in (signature, returned))
+
+
+def _with_aliases(signature: str) -> str:
+    for long, short in ALIASES.items():
+        signature = signature.replace(long, short)
+    return signature
+
+
 # Pages that stand at the root of the repository are read there; the site has them below docs.
 AT_THE_ROOT = {"../ARCHITECTURE.md": "architecture.md", "../CONTRIBUTING.md": "extending.md"}
 
@@ -86,6 +109,7 @@ def _source(app, page, text):
 
 
 def setup(app):
-    """Read docstrings as text, and links to the root as links within the site."""
+    """Read docstrings as text, types as they are written, and links to the root as links within the site."""
     app.connect("autodoc-process-docstring", _docstring)
+    app.connect("autodoc-process-signature", _signature)
     app.connect("source-read", _source)
