@@ -43,7 +43,7 @@ format: $(VENV)/dev
 
 # The site: open build/docs/index.html. Every warning is an error. The reference needs all packages: it imports them.
 docs: $(VENV)/dev
-	$(BIN)/python -m sphinx -W --keep-going -n -q docs build/docs
+	$(BIN)/python -m sphinx -E -W --keep-going -n -q docs build/docs
 
 # Half an hour on two cores, in an environment of its own: the peers are large. Results go to benchmarks/RESULTS.md.
 bench: .venv-bench/ready
