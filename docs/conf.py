@@ -1,7 +1,6 @@
 """How the documentation site is built: `make docs`, or `sphinx-build -W -n docs build/docs`."""
 
 import os
-import re
 import sys
 from pathlib import Path
 
@@ -10,10 +9,6 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "docs")]
 # Tutorials run in a process of their own.
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
 
-import numpy as np  # noqa: E402
-from numpy.typing import ArrayLike, NDArray  # noqa: E402
-from sphinx.util.typing import stringify_annotation  # noqa: E402
-
 from anyformer import __version__  # noqa: E402
 
 project = "anyformer"
@@ -21,8 +16,15 @@ author = "the anyformer authors"
 copyright = author
 release = version = __version__
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "myst_nb", "explorer_page"]
-exclude_patterns = ["conf.py", "explorer_page.py", "figures/*.py", "build", "**/.ipynb_checkpoints"]
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "myst_nb",
+    "docstrings",
+    "explorer_page",
+]
+exclude_patterns = ["*.py", "figures/*.py", "build", "**/.ipynb_checkpoints"]
 
 # Markdown as it is written for other readers: headings are link targets.
 myst_heading_anchors = 4
@@ -57,48 +59,6 @@ html_copy_source = False
 html_show_sphinx = False
 highlight_language = "none"
 
-CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
-# What reStructuredText would take for a substitution or a reference.
-SPECIAL = re.compile(r"\||(?<=\w)_(?!\w)|\*(?=\*)|(?<=\*)\*")
-
-
-def as_text(lines: list[str]) -> list[str]:
-    """Docstrings are plain text with `code` in single backticks; examples stay as they are.
-
-    >>> as_text(["the mean of |f − g|^p, see `evaluate`", ">>> a | b"])
-    ['the mean of \\\\|f − g\\\\|^p, see ``evaluate``', '>>> a | b']
-    """
-    return [line if line.lstrip().startswith((">>>", "...")) else _escaped(line) for line in lines]
-
-
-def _escaped(line: str) -> str:
-    parts = CODE.split(line)
-    return "".join(f"``{part}``" if k % 2 else SPECIAL.sub(r"\\\g<0>", part) for k, part in enumerate(parts))
-
-
-def _docstring(app, what, name, obj, options, lines):
-    lines[:] = as_text(lines)
-
-
-# NumPy's aliases as they are written in the source, not as what they stand for.
-ALIASES = {
-    stringify_annotation(ArrayLike, "smart"): "ArrayLike",
-    stringify_annotation(NDArray[np.float64], "smart"): "Array",
-    stringify_annotation(NDArray[np.int64], "smart"): "Integers",
-    stringify_annotation(NDArray[np.bool_], "smart"): "Booleans",
-}
-
-
-def _signature(app, what, name, obj, options, signature, returned):
-    return tuple(part and _with_aliases(part) for part in (signature, returned))
-
-
-def _with_aliases(signature: str) -> str:
-    for long, short in ALIASES.items():
-        signature = signature.replace(long, short)
-    return signature
-
-
 # Pages that stand at the root of the repository are read there; the site has them below docs.
 AT_THE_ROOT = {"../ARCHITECTURE.md": "architecture.md", "../CONTRIBUTING.md": "extending.md"}
 
@@ -109,7 +69,5 @@ def _source(app, page, text):
 
 
 def setup(app):
-    """Read docstrings as text, types as they are written, and links to the root as links within the site."""
-    app.connect("autodoc-process-docstring", _docstring)
-    app.connect("autodoc-process-signature", _signature)
+    """Read links to the root as links within the site."""
     app.connect("source-read", _source)

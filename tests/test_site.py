@@ -142,6 +142,6 @@ def test_a_site_with_a_fault_does_not_build(tmp_path):
 
 
 def test_docstrings_are_read_as_text():
-    results = doctest.testmod(module_at(DOCS / "conf.py"))
+    results = doctest.testmod(module_at(DOCS / "docstrings.py"))
     assert results.attempted >= 1
     assert results.failed == 0
