@@ -3,9 +3,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Python only: ruff would format the code in Markdown too, which tests run as it stands.
+CODE := src tests benchmarks $(wildcard docs/*.py) docs/figures docs/tutorials
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check hunt lint format bench picture clean
+.PHONY: demo test check docs hunt lint format bench picture clean
 
 demo: $(VENV)/core
 	$(BIN)/anyformer build softmax --tokens 64 --epsilon 1e-4 --p inf --output build/demo/softmax --overwrite
@@ -31,13 +33,17 @@ hunt: $(VENV)/dev
 	$(BIN)/python -m tests.hunt --minutes 60 --out build/hunt.json
 
 lint: $(VENV)/dev
-	$(BIN)/ruff format --check src tests benchmarks
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/ruff check $(CODE)
 	$(BIN)/mypy
 
 format: $(VENV)/dev
-	$(BIN)/ruff format src tests benchmarks
-	$(BIN)/ruff check --fix src tests benchmarks
+	$(BIN)/ruff format $(CODE)
+	$(BIN)/ruff check --fix $(CODE)
+
+# The site: open build/docs/index.html. Every warning is an error. The reference needs all packages: it imports them.
+docs: $(VENV)/dev
+	$(BIN)/python -m sphinx -E -W --keep-going -n -q docs build/docs
 
 # Half an hour on two cores, in an environment of its own: the peers are large. Results go to benchmarks/RESULTS.md.
 bench: .venv-bench/ready

@@ -20,9 +20,23 @@ import pytest
 from anyformer.cli.main import main
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ["start.md", "averaging.md", "compile.md", "pytorch.md", "zoo.md", "explorer.md"]
+PAGES = [
+    *("start.md", "averaging.md", "compile.md", "pytorch.md", "zoo.md", "explorer.md", "index.md"),
+    "article/index.md",
+    *(f"methods/{name}.md" for name in ("interpolation", "selective_shift", "sparse_averaging")),
+    "methods/sparse_selective_shift.md",
+    *(f"how_to/{name}.md" for name in ("command_line", "own_function", "limits", "float32", "parity", "zoo")),
+    *(f"how_to/{name}.md" for name in ("sparse", "own_pattern", "own_method")),
+]
 # With what they need besides; importing it takes seconds.
-PAGES_WITH_MORE = {"stock.md": "torch", "interpretability.md": "transformer_lens", "report.md": "matplotlib"}
+PAGES_WITH_MORE = {
+    "stock.md": "torch",
+    "interpretability.md": "transformer_lens",
+    "how_to/export.md": "onnx",
+    "report.md": "matplotlib",
+}
+# Its example downloads a model.
+FROM_THE_HUB = {"mixers.md"}
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"# (\w+\.py)\n")
 # The width that the pages were written for.
@@ -146,6 +160,12 @@ def test_the_pages_have_something_to_run():
     assert counts["start.md"] >= 15
     verbs = {step.line.split("anyformer ")[1].split()[0] for step in _commands("start.md")}
     assert verbs >= {"plan", "build", "trace", "verify", "run", "describe"}
+
+
+def test_every_page_with_something_to_run_is_run():
+    teaching = [*DOCS.glob("*.md"), *DOCS.glob("how_to/*.md"), *DOCS.glob("methods/*.md"), *DOCS.glob("article/*.md")]
+    found = {page.relative_to(DOCS).as_posix() for page in teaching if steps(page.read_text())}
+    assert found - FROM_THE_HUB == {*PAGES, *PAGES_WITH_MORE}
 
 
 def _commands(page: str) -> list[Command]:
