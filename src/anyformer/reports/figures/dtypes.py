@@ -7,7 +7,7 @@ from typing import Any
 from anyformer.parity import parity
 from anyformer.parity.runners import Engine
 from anyformer.pictures import BLUE, FAINT, GROUND, INK, ORANGE, SMALL, in_house_style, new_figure
-from anyformer.reports.figures.numbers import about
+from anyformer.reports.figures.numbers import LARGEST, about
 from anyformer.reports.figures.subject import LeftOut, Plate, Subject
 from anyformer.targets.target import Target
 
@@ -49,7 +49,7 @@ def by_type(subject: Subject, target: Target, inputs: int) -> ByType:
 
 
 def _known(distance: float | None) -> float | None:
-    return distance if distance is not None and math.isfinite(distance) and distance > 0 else None
+    return distance if distance is not None and 0 <= distance < LARGEST else None
 
 
 @in_house_style
@@ -57,7 +57,7 @@ def draw_by_type(shown: ByType) -> Any:
     """A dot a type; a line where ε is."""
     figure = new_figure(0.95 + 0.3 * len(shown.rows))
     panel = figure.subplots()
-    known = [row.error for row in shown.rows if row.error is not None]
+    known = [row.error for row in shown.rows if row.error]
     panel.set(xscale="log", xlim=(min([*known, shown.tolerance]) / 10, max([*known, shown.tolerance]) * 30))
     for place, row in enumerate(shown.rows):
         panel.axhline(place, color=FAINT, linewidth=0.6, zorder=0)
