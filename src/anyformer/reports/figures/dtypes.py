@@ -61,28 +61,11 @@ def draw_by_type(shown: ByType) -> Any:
     panel.set(xscale="log", xlim=(min([*known, shown.tolerance]) / 10, max([*known, shown.tolerance]) * 30))
     for place, row in enumerate(shown.rows):
         panel.axhline(place, color=FAINT, linewidth=0.6, zorder=0)
-        if row.error is None:
-            panel.annotate(
-                "does not fit, or overflows",
-                (0.02, place),
-                xycoords=("axes fraction", "data"),
-                va="bottom",
-                fontsize=SMALL,
-            )
+        if row.error:
+            _draw_dot(panel, place, row, row.error)
             continue
-        panel.plot(
-            row.error, place, "o" if row.holds else "X", color=BLUE if row.holds else ORANGE, markersize=7, zorder=3
-        )
-        said = about(row.error) + ("" if row.holds else ": beyond ε")
-        panel.annotate(
-            said,
-            (row.error, place),
-            xytext=(8, 0),
-            textcoords="offset points",
-            va="center_baseline",
-            fontsize=SMALL,
-            bbox=GROUND,
-        )
+        said = "does not fit, or overflows" if row.error is None else "0"
+        panel.annotate(said, (0.02, place), xycoords=("axes fraction", "data"), va="bottom", fontsize=SMALL)
     panel.axvline(shown.tolerance, color=INK, linestyle="--", linewidth=1)
     panel.annotate(
         f"ε = {shown.tolerance:g}", (shown.tolerance, 1.0), xycoords=("data", "axes fraction"), ha="right", va="bottom"
@@ -93,6 +76,13 @@ def draw_by_type(shown: ByType) -> Any:
     panel.set_ylim(len(names) - 0.5, -0.6)
     panel.set_xlabel("largest error seen" if shown.p == math.inf else f"estimated error in $L^{{{shown.p:g}}}$")
     return figure
+
+
+def _draw_dot(panel: Any, place: int, row: InType, error: float) -> None:
+    marker, colour, more = ("o", BLUE, "") if row.holds else ("X", ORANGE, ": beyond ε")
+    panel.plot(error, place, marker, color=colour, markersize=7, zorder=3)
+    beside: dict[str, Any] = {"xytext": (8, 0), "textcoords": "offset points", "va": "center_baseline"}
+    panel.annotate(about(error) + more, (error, place), **beside, fontsize=SMALL, bbox=GROUND)
 
 
 def plates(subject: Subject) -> list[Plate | LeftOut]:
