@@ -140,7 +140,8 @@ def test_without_the_function_the_report_says_so(tmp_path):
         ({"tolerance": 0.0}, "'tolerance' must be an error from 0"),
         ({"certified_error": -1.0}, "'certified_error' must be an error from 0"),
         ({"terms": {"x\x1b": 1e300}}, r"'terms.x\\x1b' must be an error from 0 to 1e\+100"),
-        ({"p": 0.5}, "p"),
+        ({"tolerance": 5e-324}, "at least 1e-100"),
+        ({"p": 0.5}, "p must be at least 1"),
     ],
 )
 def test_numbers_that_cannot_be_drawn_are_refused(softmax, tmp_path, changes, said):

@@ -58,7 +58,9 @@ def draw_by_type(shown: ByType) -> Any:
     figure = new_figure(0.95 + 0.3 * len(shown.rows))
     panel = figure.subplots()
     known = [row.error for row in shown.rows if row.error]
-    panel.set(xscale="log", xlim=(min([*known, shown.tolerance]) / 10, max([*known, shown.tolerance]) * 30))
+    panel.set(
+        xscale="log", xlim=(max(min([*known, shown.tolerance]) / 10, 1 / LARGEST), max([*known, shown.tolerance]) * 30)
+    )
     for place, row in enumerate(shown.rows):
         panel.axhline(place, color=FAINT, linewidth=0.6, zorder=0)
         if row.error:

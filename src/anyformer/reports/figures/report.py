@@ -130,10 +130,10 @@ def _check_numbers(model: Model) -> None:
         **{f"terms.{name}": value for name, value in certificate.terms.items()},
     }
     for name, value in stated.items():
-        if not 0 <= value <= LARGEST or (name == "tolerance" and value == 0):
+        if not 0 <= value <= LARGEST or (name == "tolerance" and value < 1 / LARGEST):
             raise CertificateError(
                 f"the certificate's field {name!r:.200} must be an error from 0 to {LARGEST:g}, and the tolerance "
-                f"above 0, to be drawn; got {value!r}. Build the model again."
+                f"at least {1 / LARGEST:g}, to be drawn; got {value!r}. Build the model again."
             )
     if max(np.abs(domain.lows(width)).max(), np.abs(domain.highs(width)).max()) > LARGEST:
         raise CertificateError(f"the domain must lie within ±{LARGEST:g} to be drawn. Rescale the inputs.")
