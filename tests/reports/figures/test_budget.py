@@ -53,6 +53,14 @@ def test_amounts_far_apart_are_dots_on_a_logarithmic_axis(table):
     assert not panel.patches
 
 
+def test_tiny_and_huge_amounts_can_be_drawn(table):
+    terms = {"cells": 5e-324, "coincidence": 1e100, "rest": 0.01}
+    certificate = replace(table.certificate, terms=terms, tolerance=1e-100, p=64.0)
+    budget = budget_of(certificate)
+    assert budget.parts[1].share == float("inf")
+    assert draw_budget(budget).axes[0].get_xlim()[0] > 0
+
+
 def test_hostile_formulas_are_drawn_as_text(softmax):
     program = {"steps": {"v1": "$\\frac{ <script>", "v2": 3, "v3": ["x"]}, "outputs": []}
     certificate = replace(softmax.certificate, construction={"method": "compile", "program": program})

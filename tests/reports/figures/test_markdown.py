@@ -59,6 +59,11 @@ def test_at_the_start_of_a_line_and_in_a_table_it_is_text(hostile):
     assert shown == "abc" + visible(hostile).strip()
 
 
+def test_long_names_are_cut():
+    assert len(text("x" * 10**6)) == 200
+    assert text("x" * 10**6).endswith("x…")
+
+
 def test_these_tests_can_fail():
     assert "link_open" in parts(HOSTILE[0])[0]
     assert "image" in parts(HOSTILE[1])[0]

@@ -45,6 +45,12 @@ def test_a_type_that_breaks_the_guarantee_is_marked(table):
     assert any(text.get_text().endswith("beyond ε") for text in panel.texts)
 
 
+def test_no_error_is_not_an_overflow():
+    rows = (dtypes.InType("float64", 0.0, True, ""), dtypes.InType("float16", None, False, "the weights do not fit"))
+    (panel,) = draw_by_type(dtypes.ByType(rows, "float64", 0.1, math.inf, 8)).axes
+    assert [text.get_text() for text in panel.texts] == ["0", "does not fit, or overflows", "ε = 0.1"]
+
+
 def test_large_networks_and_unknown_functions_have_none(softmax, monkeypatch):
     (unknown,) = dtypes.plates(Subject(softmax.model, None, None))
     assert "the function is not known" in unknown.reason

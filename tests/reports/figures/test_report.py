@@ -134,6 +134,31 @@ def test_without_the_function_the_report_says_so(tmp_path):
     assert "**Proved**" not in text
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"tolerance": 0.0}, "'tolerance' must be an error from 0"),
+        ({"certified_error": -1.0}, "'certified_error' must be an error from 0"),
+        ({"terms": {"x\x1b": 1e300}}, r"'terms.x\\x1b' must be an error from 0 to 1e\+100"),
+        ({"tolerance": 5e-324}, "at least 1e-100"),
+        ({"p": 0.5}, "p must be at least 1"),
+    ],
+)
+def test_numbers_that_cannot_be_drawn_are_refused(softmax, tmp_path, changes, said):
+    model = replace(softmax.model, certificate=replace(softmax.certificate, **changes))
+    with pytest.raises(af.AnyformerError, match=said):
+        write_report(model, tmp_path / "report")
+    assert not list(tmp_path.iterdir())
+
+
+def test_networks_that_overflow_are_not_drawn(softmax, tmp_path):
+    network = replace(softmax.network, W_R=softmax.network.W_R * 1e300, b_R=softmax.network.b_R + 1e307)
+    found = write_report(replace(softmax.model, network=network), tmp_path / "report", formats=["svg"])
+    assert found.verification.verdict is not Verdict.PROVED
+    assert "function" not in [plate.name for plate in found.plates]
+    assert "overflows on the inputs shown" in (tmp_path / "report" / "report.md").read_text()
+
+
 def test_nothing_is_left_of_a_report_that_fails(softmax, tmp_path, monkeypatch):
     place = tmp_path / "report"
     monkeypatch.setattr(reports, "FIGURES", (reports.budget.plates,))

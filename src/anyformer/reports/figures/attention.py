@@ -21,7 +21,7 @@ MOST_HEADS = 12
 MOST_NUMBERED = 6
 ABREAST = 4
 # A longer way to the last head that is shown is not gone, layer by layer.
-MOST_LAYERS = 20_000
+MOST_LAYERS = 5_000
 TITLE = "Attention"
 
 
@@ -91,6 +91,12 @@ def _looked_at(layer: AttentionLayer, h: int, state: Array, view: View) -> Array
     return weights
 
 
+def _layers_to_walk(network: Network) -> int:
+    """Layers up to the last stage of attention."""
+    last = max((k for k, stage in enumerate(network.stages) if isinstance(stage, AttentionStage)), default=-1)
+    return sum(len(stage) for stage in network.stages[: last + 1])
+
+
 @in_house_style
 def draw_attention(shown: Attention) -> Any:
     """A matrix a head, all in one scale; of few tokens with the weights in numbers."""
@@ -133,9 +139,12 @@ def plates(subject: Subject) -> list[Plate | LeftOut]:
         return []
     if network.tokens > MOST_TOKENS:
         return [LeftOut(TITLE, f"{network.tokens:,} tokens are too many for a matrix; at most {MOST_TOKENS} are drawn")]
-    if network.layer_count > MOST_LAYERS:
+    if _layers_to_walk(network) > MOST_LAYERS:
         return [
-            LeftOut(TITLE, f"the network has {network.layer_count:,} layers, and at most {MOST_LAYERS:,} are walked")
+            LeftOut(
+                TITLE,
+                f"{_layers_to_walk(network):,} layers lead to its last head, and at most {MOST_LAYERS:,} are walked",
+            )
         ]
     shown = attention_of(network, sample_point(subject.certificate.target.domain, network.tokens, network.width))
     if not all(np.isfinite(head.weights).all() for head in shown.heads):

@@ -8,7 +8,7 @@ from typing import Any
 
 from anyformer.certificates.claims.certificate import Certificate
 from anyformer.pictures import BLUE, FAINT, GREEN, GROUND, INK, ORANGE, PAPER, SMALL, in_house_style, new_figure, plain
-from anyformer.reports.figures.numbers import at_most
+from anyformer.reports.figures.numbers import LARGEST, at_most
 from anyformer.reports.figures.subject import LeftOut, Plate, Subject
 
 # The largest are shown.
@@ -59,7 +59,7 @@ def budget_of(certificate: Certificate) -> Budget:
     is_program = certificate.grid is None and certificate.cells is None
     named = _steps(certificate) if is_program else _terms(certificate)
     power = 1.0 if certificate.p == math.inf else certificate.p
-    parts = [Part(name, amount, (amount / certificate.tolerance) ** power) for name, amount in named.items()]
+    parts = [Part(name, amount, _share(amount / certificate.tolerance, power)) for name, amount in named.items()]
     kept = sorted(parts, key=lambda part: -part.amount)[:MOST_PARTS] if len(parts) > MOST_PARTS else parts
     return Budget(
         certificate.tolerance,
@@ -69,6 +69,13 @@ def budget_of(certificate: Certificate) -> Budget:
         len(parts) - len(kept),
         adds_up=not is_program,
     )
+
+
+def _share(ratio: float, power: float) -> float:
+    try:
+        return float(ratio**power)
+    except OverflowError:
+        return math.inf
 
 
 def _terms(certificate: Certificate) -> dict[str, float]:
@@ -118,7 +125,7 @@ def draw_budget(budget: Budget) -> Any:
     panel.set_ylim(len(rows) - 0.4, -0.6)
     if budget.is_wide:
         amounts = [amount for _, amount, _ in rows if amount > 0]
-        panel.set(xscale="log", xlim=(min(amounts) / 10, budget.tolerance * 30))
+        panel.set(xscale="log", xlim=(max(min(amounts) / 10, 1 / LARGEST), budget.tolerance * 30))
     else:
         panel.set_xlim(0, 1.15 * _largest(budget))
     panel.set_xlabel("error")

@@ -18,10 +18,13 @@ from anyformer.reports.figures.subject import LeftOut, Plate, Subject
 from anyformer.reports.terminal import count
 from anyformer.targets.target import Symmetry
 
-# More contexts are sampled.
-MOST_CONTEXTS = 4096
+# More contexts are sampled, as many as the work allows: numbers that the network computes, about.
+FEWEST_CONTEXTS, MOST_CONTEXTS, WORK = 64, 4096, 1e9
+# A longer number of contexts is not written out.
+MOST_DIGITS = 30
 # Among more columns, tokens that are drawn at random are different most of the time.
 FEW_COLUMNS = 1024
+MOST_TOKENS = 256
 # So many neighbours are shown enlarged.
 NEIGHBOURS = 14
 # Longer contexts are not written out.
@@ -36,8 +39,8 @@ class ContextIds:
 
     cells: Integers
     ids: Array
-    total: int
-    """How many contexts there are; fewer may have been sampled."""
+    total: int | None
+    """How many contexts there are, of which fewer may have been sampled; None if that is a number too long to read."""
     up_to_order: bool
     found: ContextualMapReport
 
@@ -57,10 +60,11 @@ def context_ids_of(network: Network, grid: Grid, most: int = MOST_CONTEXTS) -> C
     up_to_order = network.is_equivariant
     counts, tokens = grid.cells_per_axis, network.tokens
     columns = math.prod(counts)
-    total = math.comb(columns, tokens) if up_to_order else columns**tokens
-    if total == 0:
+    if up_to_order and columns < tokens:
         return None
-    chosen = _all(columns, tokens, up_to_order) if total <= most else _some(columns, tokens, up_to_order, most)
+    total = _total(columns, tokens, up_to_order)
+    is_small = total is not None and total <= most
+    chosen = _all(columns, tokens, up_to_order) if is_small else _some(columns, tokens, up_to_order, most)
     if not len(chosen):
         return None
     choice = np.stack(np.unravel_index(chosen, counts), axis=-1)
@@ -70,6 +74,17 @@ def context_ids_of(network: Network, grid: Grid, most: int = MOST_CONTEXTS) -> C
     assert held is not None
     symmetry = Symmetry.EQUIVARIANT if up_to_order else Symmetry.NONE
     return ContextIds(chosen, held.network, total, up_to_order, check_contextual_map(chosen, held.network, symmetry))
+
+
+def most_for(network: Network) -> int:
+    """How many contexts are looked at, fewer where the network is large."""
+    return int(np.clip(WORK / (network.tokens * max(network.parameter_count, 1)), FEWEST_CONTEXTS, MOST_CONTEXTS))
+
+
+def _total(columns: int, tokens: int, up_to_order: bool) -> int | None:
+    if tokens * math.log10(columns) > MOST_DIGITS:
+        return None
+    return math.comb(columns, tokens) if up_to_order else columns**tokens
 
 
 def _all(columns: int, tokens: int, up_to_order: bool) -> Integers:
@@ -154,7 +169,11 @@ def plates(subject: Subject) -> list[Plate | LeftOut]:
         return []
     if code_of(network) is None or not coded_stages(network):
         return [LeftOut(TITLE, "the network's stages do not say where its ids are")]
-    shown = context_ids_of(network, grid)
+    if network.tokens > MOST_TOKENS:
+        return [LeftOut(TITLE, f"{network.tokens:,} tokens are too many; at most {MOST_TOKENS} are looked at")]
+    shown = context_ids_of(network, grid, most_for(network))
+    if shown is not None and not np.isfinite(shown.ids).all():
+        return [LeftOut(TITLE, "the network overflows before the ids are made")]
     if shown is None:
         return [LeftOut(TITLE, "there is no context whose tokens are in different cells")]
     return [Plate("context-ids", TITLE, _caption(shown), draw_context_ids(shown))]
@@ -162,10 +181,11 @@ def plates(subject: Subject) -> list[Plate | LeftOut]:
 
 def _caption(shown: ContextIds) -> str:
     what = "sets of different cells" if shown.up_to_order else "sequences of cells"
+    of_all = "very many" if shown.total is None else count(shown.total)
     which = (
-        f"all {count(shown.total)} {what}"
+        f"all {of_all} {what}"
         if len(shown.ids) == shown.total
-        else f"{count(len(shown.ids))} of {count(shown.total)} {what}, at random"
+        else f"{count(len(shown.ids))} of {of_all} {what}, at random"
     )
     verdict = (
         f"no two collide, and the closest are {shown.closest:g} apart"

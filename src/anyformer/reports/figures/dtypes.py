@@ -7,7 +7,7 @@ from typing import Any
 from anyformer.parity import parity
 from anyformer.parity.runners import Engine
 from anyformer.pictures import BLUE, FAINT, GROUND, INK, ORANGE, SMALL, in_house_style, new_figure
-from anyformer.reports.figures.numbers import about
+from anyformer.reports.figures.numbers import LARGEST, about
 from anyformer.reports.figures.subject import LeftOut, Plate, Subject
 from anyformer.targets.target import Target
 
@@ -49,7 +49,7 @@ def by_type(subject: Subject, target: Target, inputs: int) -> ByType:
 
 
 def _known(distance: float | None) -> float | None:
-    return distance if distance is not None and math.isfinite(distance) and distance > 0 else None
+    return distance if distance is not None and 0 <= distance < LARGEST else None
 
 
 @in_house_style
@@ -57,32 +57,17 @@ def draw_by_type(shown: ByType) -> Any:
     """A dot a type; a line where ε is."""
     figure = new_figure(0.95 + 0.3 * len(shown.rows))
     panel = figure.subplots()
-    known = [row.error for row in shown.rows if row.error is not None]
-    panel.set(xscale="log", xlim=(min([*known, shown.tolerance]) / 10, max([*known, shown.tolerance]) * 30))
+    known = [row.error for row in shown.rows if row.error]
+    panel.set(
+        xscale="log", xlim=(max(min([*known, shown.tolerance]) / 10, 1 / LARGEST), max([*known, shown.tolerance]) * 30)
+    )
     for place, row in enumerate(shown.rows):
         panel.axhline(place, color=FAINT, linewidth=0.6, zorder=0)
-        if row.error is None:
-            panel.annotate(
-                "does not fit, or overflows",
-                (0.02, place),
-                xycoords=("axes fraction", "data"),
-                va="bottom",
-                fontsize=SMALL,
-            )
+        if row.error:
+            _draw_dot(panel, place, row, row.error)
             continue
-        panel.plot(
-            row.error, place, "o" if row.holds else "X", color=BLUE if row.holds else ORANGE, markersize=7, zorder=3
-        )
-        said = about(row.error) + ("" if row.holds else ": beyond ε")
-        panel.annotate(
-            said,
-            (row.error, place),
-            xytext=(8, 0),
-            textcoords="offset points",
-            va="center_baseline",
-            fontsize=SMALL,
-            bbox=GROUND,
-        )
+        said = "does not fit, or overflows" if row.error is None else "0"
+        panel.annotate(said, (0.02, place), xycoords=("axes fraction", "data"), va="bottom", fontsize=SMALL)
     panel.axvline(shown.tolerance, color=INK, linestyle="--", linewidth=1)
     panel.annotate(
         f"ε = {shown.tolerance:g}", (shown.tolerance, 1.0), xycoords=("data", "axes fraction"), ha="right", va="bottom"
@@ -93,6 +78,13 @@ def draw_by_type(shown: ByType) -> Any:
     panel.set_ylim(len(names) - 0.5, -0.6)
     panel.set_xlabel("largest error seen" if shown.p == math.inf else f"estimated error in $L^{{{shown.p:g}}}$")
     return figure
+
+
+def _draw_dot(panel: Any, place: int, row: InType, error: float) -> None:
+    marker, colour, more = ("o", BLUE, "") if row.holds else ("X", ORANGE, ": beyond ε")
+    panel.plot(error, place, marker, color=colour, markersize=7, zorder=3)
+    beside: dict[str, Any] = {"xytext": (8, 0), "textcoords": "offset points", "va": "center_baseline"}
+    panel.annotate(about(error) + more, (error, place), **beside, fontsize=SMALL, bbox=GROUND)
 
 
 def plates(subject: Subject) -> list[Plate | LeftOut]:

@@ -9,13 +9,14 @@ from anyformer.reports.terminal import visible
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+.!|~$@:^=-])")
 
 
-def text(value: object) -> str:
-    r"""Plain text: control characters written out, and every mark escaped.
+def text(value: object, most: int = 200) -> str:
+    r"""Plain text, up to so many letters: control characters written out, and every mark escaped.
 
     >>> print(text("<b>[a](b)"))
     &lt;b&gt;\[a\]\(b\)
     """
-    shown = visible(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    whole = visible(value)
+    shown = _without_tags(whole if len(whole) <= most else whole[: most - 1] + "…")
     return _SPECIAL.sub(r"\\\1", shown)
 
 
@@ -24,8 +25,12 @@ def prose(value: object) -> str:
 
     Full stops and brackets stay readable in the source; brackets are harmless without the square ones before them.
     """
-    shown = visible(value).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    shown = _without_tags(visible(value))
     return re.sub(r"([\\`*_{}\[\]#!|~$@^])", r"\\\1", shown).replace("://", "\\://").replace("www.", "www\\.")
+
+
+def _without_tags(shown: str) -> str:
+    return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def table(rows: Iterable[Sequence[str]]) -> str:

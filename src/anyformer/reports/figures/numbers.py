@@ -4,6 +4,8 @@ import math
 from decimal import ROUND_CEILING, Context, Decimal
 
 DIGITS = 3
+# Larger numbers are not drawn: axes need room above them.
+LARGEST = 1e100
 
 
 def at_most(value: float) -> str:

@@ -18,7 +18,7 @@ from anyformer.pictures import (
     new_figure,
     show_grid,
 )
-from anyformer.reports.figures.numbers import about, at_most, norm
+from anyformer.reports.figures.numbers import LARGEST, about, at_most, norm
 from anyformer.reports.figures.points import Entry, along, entry_name, fixed_entries, sample_point
 from anyformer.reports.figures.subject import LeftOut, Plate, Subject
 from anyformer.runtime.run import run
@@ -200,10 +200,16 @@ def plates(subject: Subject) -> list[Plate | LeftOut]:
     if subject.target is None:
         return [LeftOut(title, "the function is not known; name it with --target (target=…)") for title in titles]
     profile, over = profile_of(subject, subject.target), map_of(subject, subject.target)
+    if not all(_can_be_drawn(shown) for shown in (profile, over)):
+        return [LeftOut(title, "the network or the function overflows on the inputs shown") for title in titles]
     return [
         Plate("function", titles[0], _profile_caption(subject, profile), draw_profile(profile)),
         Plate("map", titles[1], _map_caption(subject, over), draw_map(over)),
     ]
+
+
+def _can_be_drawn(shown: Profile | Map) -> bool:
+    return bool(max(np.abs(shown.target).max(), np.abs(shown.network).max()) < LARGEST)
 
 
 def _profile_caption(subject: Subject, shown: Profile) -> str:

@@ -29,7 +29,7 @@ from anyformer.programs.program import Program
 from anyformer.programs.steps import Input, Maximum, Minimum
 from anyformer.programs.text import formula, name_of, text
 from anyformer.programs.tracing import trace
-from anyformer.reports.figures.numbers import at_most
+from anyformer.reports.figures.numbers import LARGEST, at_most
 from anyformer.reports.figures.subject import LeftOut, Plate, Subject
 from anyformer.targets.target import Target
 
@@ -243,7 +243,7 @@ def _draw_dots(graph: ProgramGraph) -> Any:
     x, y = np.array([places[step.name] for step in graph.steps]).T
     errors = np.array([step.proved for step in graph.steps])
     smallest = errors[errors > 0].min(initial=1.0)
-    powers = np.log10(np.maximum(errors, smallest))
+    powers = np.log10(np.clip(errors, smallest, LARGEST))
     drawn = panel.scatter(x, y, c=powers, cmap=colour_map(), s=34, edgecolors=PALE, linewidths=0.4, zorder=2)
     if len(graph.steps) <= MOST_NAMED:
         for step in graph.steps:

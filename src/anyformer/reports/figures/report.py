@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+
 from anyformer.atomic import atomic_folder
 from anyformer.certificates.bounds.effort import ORDINARY, Effort
+from anyformer.certificates.bounds.powers import check_exponent
 from anyformer.certificates.checker import Verification
-from anyformer.errors import UsageError
+from anyformer.errors import CertificateError, UsageError
 from anyformer.model import Model
 from anyformer.pictures import SUFFIXES, picture_bytes, require_matplotlib
 from anyformer.reports.figures import (
@@ -22,6 +25,7 @@ from anyformer.reports.figures import (
     sizes,
     sparsity,
 )
+from anyformer.reports.figures.numbers import LARGEST
 from anyformer.reports.figures.subject import LeftOut, Plate, Subject
 from anyformer.reports.figures.summary import summary
 from anyformer.targets.target import Target
@@ -92,6 +96,7 @@ def write_report(
     require_matplotlib()
     place, kinds = Path(folder), checked_formats(formats)
     check_place(place, overwrite)
+    _check_numbers(model)
     function = _target_of(model, target)
     verification = None if function is None else model.verify(function, progress, effort)
     subject = Subject(model, function, verification)
@@ -111,6 +116,27 @@ def write_report(
         for name, content in files.items():
             (part / name).write_bytes(content)
     return Report(place, shown, left_out, kinds, verification)
+
+
+def _check_numbers(model: Model) -> None:
+    """A certificate that was read may state anything; what is drawn must be errors, and have room on an axis."""
+    certificate = model.certificate
+    check_exponent(certificate.p, takes_infinity=True)
+    domain, width = certificate.target.domain, certificate.target.width
+    stated = {
+        "tolerance": certificate.tolerance,
+        "certified_error": certificate.certified_error,
+        "measured.error": certificate.measured.error,
+        **{f"terms.{name}": value for name, value in certificate.terms.items()},
+    }
+    for name, value in stated.items():
+        if not 0 <= value <= LARGEST or (name == "tolerance" and value < 1 / LARGEST):
+            raise CertificateError(
+                f"the certificate's field {name!r:.200} must be an error from 0 to {LARGEST:g}, and the tolerance "
+                f"at least {1 / LARGEST:g}, to be drawn; got {value!r}. Build the model again."
+            )
+    if max(np.abs(domain.lows(width)).max(), np.abs(domain.highs(width)).max()) > LARGEST:
+        raise CertificateError(f"the domain must lie within ±{LARGEST:g} to be drawn. Rescale the inputs.")
 
 
 def checked_formats(formats: Sequence[str]) -> tuple[str, ...]:
