@@ -7,6 +7,7 @@ import pytest
 
 import anyformer as af
 from anyformer.explorer.network_data import network_data
+from anyformer.networks.digest import digest
 from anyformer.networks.dtypes import BFLOAT16, FLOAT16, FLOAT32
 from anyformer.networks.fused import fused
 from anyformer.networks.network import Network, cast
@@ -225,6 +226,7 @@ def hostile_model(averaged):
         averaged.certificate,
         target=replace(averaged.certificate.target, name=text, is_ready_made=False),
         construction={"method": text},
+        weights_digest=digest(network),
     )
     return replace(averaged, network=network, certificate=certificate), text
 
@@ -267,7 +269,9 @@ def test_a_wrong_weight_is_found_out(opened, averaged):
     *others, last = averaged.network.stages
     b_2 = last.b_2.copy()
     b_2[-1] += 2.0**-45
-    wrong = replace(averaged, network=replace(averaged.network, stages=(*others, replace(last, b_2=b_2))))
+    network = replace(averaged.network, stages=(*others, replace(last, b_2=b_2)))
+    certificate = replace(averaged.certificate, weights_digest=digest(network))
+    wrong = replace(averaged, network=network, certificate=certificate)
     x = inputs(averaged, 40, on_cells=True)
     assert not np.array_equal(opened(wrong).evaluate(x), run(averaged.network, x))
 
