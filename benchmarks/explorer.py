@@ -88,7 +88,9 @@ def _picture(browser: Any, place: Path, look: str, to: Path) -> None:
     page = _opened(browser, place, LOOKS[look])
     shot = Image.open(io.BytesIO(page.screenshot(full_page=True)))
     to.parent.mkdir(parents=True, exist_ok=True)
-    shot.convert("RGB").quantize(160, dither=Image.Dither.NONE).save(to, optimize=True)
+    shot.convert("RGB").quantize(256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(
+        to, optimize=True
+    )
     page.context.close()
 
 

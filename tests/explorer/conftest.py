@@ -30,7 +30,8 @@ class Opened:
         return np.array(got, dtype=np.float64).reshape(x.shape)
 
 
-@pytest.fixture(scope="session")
+# Of a module, not of the session: while Playwright runs, no other test of this process could start an event loop.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright: pip install anyformer[browser]")
     program = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -7,6 +7,7 @@ import pytest
 
 import anyformer as af
 from anyformer.explorer.network_data import network_data
+from anyformer.networks.digest import digest
 from anyformer.networks.dtypes import BFLOAT16, FLOAT16, FLOAT32
 from anyformer.networks.fused import fused
 from anyformer.networks.network import Network, cast
@@ -163,10 +164,12 @@ def test_a_slider_moves_what_the_maps_hold_still(opened, averaged):
     page = opened(averaged)
     page.page.wait_for_selector('#maps[data-side="48"]', state="attached")
     assert page.page.locator("#maps canvas[role=img]").count() == 3
+    drawn = "[...document.querySelectorAll('#maps canvas[role=img]')].map(one => one.toDataURL())"
+    before = page.run(drawn)
     page.page.locator("#maps input[type=range]").fill("0.1")
     page.page.wait_for_function("anyformer.input()[2] === 0.1")
-    page.page.wait_for_selector('#maps[data-side="12"], #maps[data-side="24"], #maps[data-side="48"]', state="attached")
-    assert "0.1" in page.page.locator("#maps output").inner_text()
+    page.page.wait_for_function("document.querySelector('#maps output').textContent === '0.1'")
+    page.page.wait_for_function(f"before => {drawn}.every((one, k) => one !== before[k])", arg=before)
     assert page.complaints == []
 
 
@@ -223,6 +226,7 @@ def hostile_model(averaged):
         averaged.certificate,
         target=replace(averaged.certificate.target, name=text, is_ready_made=False),
         construction={"method": text},
+        weights_digest=digest(network),
     )
     return replace(averaged, network=network, certificate=certificate), text
 
@@ -265,7 +269,9 @@ def test_a_wrong_weight_is_found_out(opened, averaged):
     *others, last = averaged.network.stages
     b_2 = last.b_2.copy()
     b_2[-1] += 2.0**-45
-    wrong = replace(averaged, network=replace(averaged.network, stages=(*others, replace(last, b_2=b_2))))
+    network = replace(averaged.network, stages=(*others, replace(last, b_2=b_2)))
+    certificate = replace(averaged.certificate, weights_digest=digest(network))
+    wrong = replace(averaged, network=network, certificate=certificate)
     x = inputs(averaged, 40, on_cells=True)
     assert not np.array_equal(opened(wrong).evaluate(x), run(averaged.network, x))
 

@@ -186,6 +186,11 @@ def test_the_worst_input_has_the_error_that_is_stated(model, compiled):
         assert np.abs(one(x) - one.target(x)).max() == worst["error"]
 
 
+def test_a_certificate_of_other_weights_is_refused(model, compiled):
+    with pytest.raises(ExplorerError, match="issued for others"):
+        explore(model.network, replace(model.certificate, weights_digest=compiled.certificate.weights_digest))
+
+
 def test_a_table_can_do_without_its_function(model):
     own = replace(model.certificate.target, is_ready_made=False)
     data = page_data(model.network, replace(model.certificate, target=own), None)

@@ -43,7 +43,7 @@ function footer(): HTMLElement {
       "a browser's exponential may differ from NumPy's in the last place, and what follows from it by as little.",
     ),
     data.omitted.length ? h("p", {}, "Left out: ", data.omitted.join(" ")) : null,
-    data.table === null ? h("p", {}, "A compiled network needs no contextual map: it computes the function's own steps, and no table of values.") : null,
+    data.table === null ? h("p", {}, "This network needs no contextual map: it computes steps, and looks up no ids.") : null,
   );
 }
 

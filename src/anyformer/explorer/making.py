@@ -6,7 +6,7 @@ import numpy as np
 
 from anyformer.arrays import Array
 from anyformer.certificates.claims.certificate import Certificate
-from anyformer.errors import NotTraceable
+from anyformer.errors import ExplorerError, NotTraceable
 from anyformer.explorer import words
 from anyformer.explorer.assembly import assembled
 from anyformer.explorer.island import packed
@@ -17,6 +17,7 @@ from anyformer.explorer.table_data import table_data
 from anyformer.labels import Labels, labels_of_network
 from anyformer.labels.programs.facts import ProgramFacts
 from anyformer.labels.programs.source import ProgramSource
+from anyformer.networks.digest import digest
 from anyformer.networks.network import Network
 from anyformer.programs.program import Program
 from anyformer.programs.text import text
@@ -39,9 +40,14 @@ def explore(network: Network, certificate: Certificate, target: Target | None = 
             shows the network alone.
 
     Raises:
-        ExplorerError: the network is too large for a page.
+        ExplorerError: the network is too large for a page, or the certificate is that of other weights.
         CertificateError: a compiled model's function is the user's own, and was not given.
     """
+    if certificate.weights_digest != digest(network):
+        raise ExplorerError(
+            "the certificate must be about the weights that the page shows; it was issued for others, by its digest. "
+            "Keep a certificate with its network, or prove the claim of these weights with `af.recertify`."
+        )
     known = certificate.target.target() if target is None and certificate.target.is_ready_made else target
     title = words.title_of(certificate)
     return Page(title, assembled(f"{title} · anyformer", page_data(network, certificate, known)))
