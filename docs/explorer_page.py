@@ -1,4 +1,4 @@
-"""A Sphinx directive that embeds explorer pages of models of the zoo, or shows its content where there are none.
+"""A Sphinx directive that embeds the explorer page of a model of the zoo, or shows its content where there is none.
 
 :::{explorer} mean-scale-3-averaging
 What stands here is shown if the package cannot make explorer pages.
@@ -17,17 +17,16 @@ WORDS = "This page computes with the real weights. Drag the tokens, and watch th
 
 
 class Explorer(SphinxDirective):
-    """Frames with the pages of the named models, each with a link that opens it alone."""
+    """A frame with the page of the named model, and a link that opens it alone."""
 
     required_arguments = 1
-    final_argument_whitespace = True
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """The frames, or the content."""
+        """The frame, or the content."""
         if not hasattr(af.Model, "explore"):
             return self.parse_content_to_nodes()
-        return [frame for name in self.arguments[0].split() for frame in self._frame(name)]
+        return self._frame(self.arguments[0])
 
     def _frame(self, name: str) -> list[nodes.Node]:
         place = Path(self.env.app.outdir) / FOLDER / f"{name}.html"
