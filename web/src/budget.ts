@@ -8,6 +8,7 @@ import { range } from "./network";
 
 const MOST_STEPS = 16;
 const MOST_REACHES = 12;
+const MOST_PATTERNS = 4;
 
 export function budget(app: App): HTMLElement {
   const { data } = app;
@@ -133,11 +134,11 @@ export function pattern(app: App, layers: readonly (readonly NeighboursData[])[]
   return section(
     "pattern",
     "The pattern, and how far each token has seen",
-    `Who may look at whom in a layer, and what has reached each token after every attention layer: a row is a token, a column what it knows of. ${count > MOST_REACHES ? `The first ${MOST_REACHES} of ${count} layers are drawn.` : ""}`,
+    `Who may look at whom in a layer, and what has reached each token after every attention layer: a row is a token, a column what it knows of. ${count > MOST_REACHES ? `The first ${MOST_REACHES} of ${count} layers are drawn. ` : ""}${layers.length > MOST_PATTERNS ? `The pattern repeats after ${layers.length} layers, of which the first ${MOST_PATTERNS} are drawn.` : ""}`,
     h(
       "div",
       { class: "heads" },
-      ...layers.slice(0, 4).map((layer, k) => {
+      ...layers.slice(0, MOST_PATTERNS).map((layer, k) => {
         const matrix = see(layer);
         const links = matrix.reduce((sum, row) => sum + row.filter(Boolean).length, 0);
         return card(matrix, layers.length > 1 ? `pattern, layer ${k} of ${layers.length}` : "pattern of every layer", `${links} of ${n * n} pairs`);
