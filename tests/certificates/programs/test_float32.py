@@ -207,3 +207,16 @@ def test_no_damage_gets_a_bound_below_its_float32_error(name):
 @pytest.mark.parametrize("name", TARGETS)
 def test_nor_do_many_more_in_float32(name):
     damaged_in_float32(name, 60, seed=6)
+
+
+def test_inputs_beside_a_domain_without_numbers_refute_nothing():
+    """No float32 number lies in this domain: the nearest ones are beside it, where nothing is claimed."""
+    from anyformer.certificates.programs import error_bound
+
+    low, high = 0.1, 0.1 + 1e-9
+    target = af.target(lambda x: 1e16 * (x - low) ** 2, tokens=3, domain=af.targets.Box(low, high))
+    network = cast(af.construct(target, 1e-3, p=np.inf, method="compile").network, FLOAT32)
+    x = FLOAT32.rounded_inside(np.full((1, 3, 1), low), np.array([low]), np.array([high]))
+    assert not ((x >= low) & (x <= high)).any()
+    assert np.abs(target(x) - evaluate(network, x)).max() > 0.01
+    assert error_bound._seen(network, target)[0] == 0.0

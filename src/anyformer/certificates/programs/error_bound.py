@@ -64,10 +64,13 @@ def norm_of_one(target: Target, p: float) -> float:
 def _seen(network: Network, target: Target) -> tuple[float, np.ndarray]:
     """A lower bound of the largest error, and the input that shows it."""
     x = sampled.inside(target, LOOKS, np.random.default_rng(0))[: 2 * LOOKS]
-    x = network.dtype.rounded_inside(x, target.domain.lows(target.width), target.domain.highs(target.width))
+    low, high = target.domain.lows(target.width), target.domain.highs(target.width)
+    x = network.dtype.rounded_inside(x, low, high)
+    # A domain may be so narrow that no number of the type lies in it; what happens beside it refutes nothing.
+    is_inside = ((x >= low) & (x <= high)).all(axis=(1, 2))
     with np.errstate(all="ignore"):
         f, g = target(x), run(network, x)
         apart = np.abs(f - g)
         sure = apart - ROUNDING * (np.abs(f) + np.abs(g)) - target.evaluation_error * (1 + np.abs(f))
-    by_input = np.where(np.isfinite(sure), sure, 0.0).max(axis=(1, 2))
+    by_input = np.where(is_inside, np.where(np.isfinite(sure), sure, 0.0).max(axis=(1, 2)), 0.0)
     return max(float(by_input.max()), 0.0), x[int(by_input.argmax())]
