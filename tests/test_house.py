@@ -63,7 +63,7 @@ WITHIN = {
         *("rounding", "undefined", "arguments", "movement", "elementwise", "reductions", "linear_algebra"),
     ],
     "patterns": [
-        *("sizes", "neighbours", "pattern", "arrangement"),
+        *("sizes", "neighbours", "tiling", "pattern", "arrangement"),
         *("families", "catalogue", "exchange", "universality", "battery", "drawing"),
     ],
     "targets": [
