@@ -33,7 +33,9 @@ class Case:
     formula: Callable[[int], Formula] | None = None
     """At a length. FlexAttention is much faster with a formula than with a table of pairs."""
     is_linear: bool = True
-    """Whether there are so many times as many pairs as there are tokens, at every length."""
+    """Whether a token has so many pairs on average, at every length."""
+    is_scattered: bool = False
+    """Whether nearly every block of tokens sees nearly every other."""
 
 
 @cache
@@ -88,6 +90,8 @@ def _strided_formula(tokens: int) -> Formula:
 WINDOW: Final = Case("window 128 + 4 global", Longformer(HALF_WIDTH, GLOBALS).at, _window_formula)
 BIRD: Final = Case("BigBird blocks", _bird, _bird_formula)
 STAR: Final = Case("star", Star().at, _star_formula)
-RANDOM: Final = Case(f"random {RANDOM_KEYS}", BigBird(0, 0, RANDOM_KEYS).at)
-STRIDED: Final = Case("strided", Strided(arrangement=Arrangement.UNION).at, _strided_formula, is_linear=False)
+RANDOM: Final = Case(f"random {RANDOM_KEYS}", BigBird(0, 0, RANDOM_KEYS).at, is_scattered=True)
+STRIDED: Final = Case(
+    "strided", Strided(arrangement=Arrangement.UNION).at, _strided_formula, is_linear=False, is_scattered=True
+)
 CASES: Final = (WINDOW, BIRD, STAR, RANDOM, STRIDED)

@@ -1,4 +1,4 @@
-"""The machine a number was measured on: its processor, its versions, its peak at matrix products, its memory. No names, no paths."""
+"""The machine a number was measured on: processor, versions, peak at matrix products, memory. No names, no paths."""
 
 import os
 import platform
@@ -12,7 +12,19 @@ import numpy as np
 from benchmarks.interleave import Program, best_of
 
 THREADS = 2
-PACKAGES = ("anyformer", "numpy", "scipy", "numba", "torch", "transformers", "jax", "jaxlib", "onnxruntime", "onnx", "local-attention")
+PACKAGES = (
+    "anyformer",
+    "numpy",
+    "scipy",
+    "numba",
+    "torch",
+    "transformers",
+    "jax",
+    "jaxlib",
+    "onnxruntime",
+    "onnx",
+    "local-attention",
+)
 VECTORS = ("avx2", "fma", "avx512f")
 INSTRUCTIONS = {"avx512f": "AVX-512", "avx2": "AVX2", "avx": "AVX"}
 

@@ -7,8 +7,8 @@ nobody asked for. Those that compute the same function as ours are checked again
 import importlib.util
 import os
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeAlias, final
@@ -17,60 +17,81 @@ import torch
 from torch import Tensor, nn
 
 from anyformer.attention import sparse_attention
-from anyformer.patterns import block_mask
+from anyformer.patterns import SlidingWindow, SparsityPattern, block_mask
 from benchmarks.attention_cases import (
-    BIRD, BLOCK, GLOBALS, HALF_WIDTH, HEAD_SIZE, HEADS, RANDOM_BLOCKS, WINDOW, Case, neighbours, pattern,
+    BIRD,
+    BLOCK,
+    GLOBALS,
+    HALF_WIDTH,
+    HEAD_SIZE,
+    HEADS,
+    RANDOM_BLOCKS,
+    WINDOW,
+    Case,
+    neighbours,
+    pattern,
 )  # fmt: skip
+from benchmarks.peers.names import BIG_BIRD, DENSE, FLEX, GATHER, LOCAL, LONGFORMER, MASKED, OURS
 
 Call: TypeAlias = Callable[[Tensor, Tensor, Tensor], Tensor]
 
-OURS: Final = "ours"
-GATHER: Final = "ours, block gather"
-DENSE: Final = "SDPA, dense"
-MASKED: Final = "SDPA, mask"
-FLEX: Final = "FlexAttention"
-LONGFORMER: Final = "Longformer (HF)"
-BIG_BIRD: Final = "BigBird (HF)"
-LOCAL: Final = "local-attention"
-# Above these lengths a mask or a table of all pairs is too large, or a call takes minutes.
+# Above these lengths a mask or a table of all pairs is too large, or a call takes too long.
 LONGEST_MASK: Final = 4096
+SHORTEST_BIRD: Final = BLOCK * (6 + 2 * RANDOM_BLOCKS)  # below it, it is dense
 LONGEST_BIRD: Final = 8192  # it makes 8·n² attention weights, used or not
-LONGEST_SCATTERED: Final = 4096
-# Dense attention reads no pattern: beyond this length it is timed beside one pattern only.
-LONGEST_DENSE: Final = 4096
+LONGEST_SCATTERED: Final = 4096  # of patterns that touch nearly every block of FlexAttention
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Contender:
-    """A way to compute attention; `is_exact` says that it is the same function as ours on this pattern."""
+    """A way to compute attention."""
 
     name: str
     call: Call
+    same_as: SparsityPattern | None = None
+    """The pattern on which ours is the same function, if there is one."""
     tokens_first: bool = False
     """Whether it takes (1, tokens, heads·head_size) rather than (1, heads, tokens, head_size)."""
-    is_exact: bool = True
     can_train: bool = True
 
 
-def contenders(case: Case, tokens: int, beside: Path | None = None) -> Iterator[Contender]:
-    """All that can do this pattern at this length; `beside` is a file with one more, see `_beside`."""
-    at_length = pattern(case, tokens)
-    yield Contender(OURS, lambda q, k, v: sparse_attention(q, k, v, at_length))
-    yield Contender(GATHER, lambda q, k, v: sparse_attention(q, k, v, at_length, backend="gather"))
+Make: TypeAlias = Callable[[], Contender]
+
+
+def contenders(case: Case, tokens: int, beside: Path | None = None) -> dict[str, Make]:
+    """All that can make use of this pattern, at this length; `beside` is a file with one more, see `_beside`."""
+    its = pattern(case, tokens)
+    found: dict[str, Make] = {
+        OURS: lambda: Contender(OURS, lambda q, k, v: sparse_attention(q, k, v, its), its),
+        GATHER: lambda: Contender(GATHER, lambda q, k, v: sparse_attention(q, k, v, its, backend="gather"), its),
+    }
     if beside is not None:
-        yield _beside(beside, case, tokens)
-    if case is WINDOW or tokens <= LONGEST_DENSE:
-        yield Contender(DENSE, nn.functional.scaled_dot_product_attention, is_exact=False)
-    if tokens <= LONGEST_MASK:
-        yield Contender(MASKED, _masked(case, tokens))
-    if case.formula is not None or tokens <= LONGEST_SCATTERED:
-        yield Contender(FLEX, _flex(case, tokens), can_train=False)  # PyTorch refuses its backward on CPUs
+        found[name_of(beside)] = lambda: _beside(beside, case, tokens)
+    if not case.is_scattered or tokens <= LONGEST_SCATTERED:
+        # PyTorch refuses its backward on CPUs.
+        found[FLEX] = lambda: Contender(FLEX, _flex(case, tokens), its, can_train=False)
     if case is WINDOW:
-        yield Contender(LONGFORMER, _longformer(tokens), tokens_first=True)
-        yield Contender(LOCAL, _local(), is_exact=False)  # it has no global tokens
-    if case is BIRD and RANDOM_BLOCKS + 8 < tokens // BLOCK <= LONGEST_BIRD // BLOCK:
-        yield Contender(BIG_BIRD, _big_bird(tokens), tokens_first=True, is_exact=False)  # its random blocks are others
+        found[LONGFORMER] = lambda: Contender(LONGFORMER, _longformer(tokens), its, tokens_first=True)
+        # It has no global tokens.
+        found[LOCAL] = lambda: Contender(LOCAL, _local(), SlidingWindow(HALF_WIDTH).at(tokens))
+    if case is BIRD and SHORTEST_BIRD <= tokens <= LONGEST_BIRD:
+        # As many random blocks, but others.
+        found[BIG_BIRD] = lambda: Contender(BIG_BIRD, _big_bird(tokens), tokens_first=True)
+    return found
+
+
+def dense(tokens: int) -> dict[str, Make]:
+    """Those that compute all pairs; what they take does not depend on the pattern."""
+    found: dict[str, Make] = {DENSE: lambda: Contender(DENSE, nn.functional.scaled_dot_product_attention)}
+    if tokens <= LONGEST_MASK:
+        found[MASKED] = lambda: Contender(MASKED, _masked(WINDOW, tokens), pattern(WINDOW, tokens))
+    return found
+
+
+def name_of(beside: Path) -> str:
+    """What the contender in this file is called."""
+    return str(_loaded(beside).NAME)
 
 
 def in_its_layout(contender: Contender, x: Tensor) -> Tensor:
@@ -86,7 +107,7 @@ def heads_first(contender: Contender, x: Tensor) -> Tensor:
 def _beside(path: Path, case: Case, tokens: int) -> Contender:
     """From a file with `NAME` and `attention(neighbours)`, which gives a function of q, k and v as ours take them."""
     loaded = _loaded(path)
-    return Contender(loaded.NAME, loaded.attention(neighbours(case, tokens)))
+    return Contender(loaded.NAME, loaded.attention(neighbours(case, tokens)), pattern(case, tokens))
 
 
 @cache
@@ -106,7 +127,7 @@ def _masked(case: Case, tokens: int) -> Call:
 
 
 def _flex(case: Case, tokens: int) -> Call:
-    """Compiled, with small blocks and the pattern as a formula: 2 to 9 times as fast as with the usual 128 and a table."""
+    """Compiled, with small blocks and the pattern as a formula: both make it several times as fast."""
     from torch.nn.attention.flex_attention import BlockMask
 
     size = BLOCK if case is BIRD else 32
