@@ -96,7 +96,7 @@ WITHIN = {
     ],
     "parity": ["inputs", "rows", "rounding", "runners", "comparing"],
     "attention": [
-        *("kernels", "threads", "compiled", "gathered", "backends", "plans", "operator", "sparse"),
+        *("kernels", "threads", "compiled", "gathered", "backends", "plans", "explain", "operator", "sparse", "reference"),
     ],
     "training": ["data", "run", "tasks", "reproduction"],
     "reports": [

@@ -1,11 +1,13 @@
 """Attention in which each query sees only the keys that a pattern allows, at a cost that is linear in these pairs."""
 
+import math
+
 import torch
 from torch import Tensor
 
 from anyformer.attention.backends import DTYPES, chosen
 from anyformer.attention.operator import attend
-from anyformer.attention.plans import Pattern, layer_of, tensors_for
+from anyformer.attention.plans import Pattern, layers_of, tensors_for
 from anyformer.errors import AttentionError
 from anyformer.patterns.neighbours import Neighbours
 from anyformer.whole_numbers import whole_number
@@ -53,8 +55,11 @@ def sparse_attention(
     batch, heads, tokens, _ = q.shape
     keep = kept(attention_mask, batch, tokens)
     backend = chosen(backend, q.device)
-    lists = layer_of(pattern, tokens, whole_number("layer", layer, least=0, error=AttentionError))
-    scale = float(q.shape[-1] ** -0.5 if scale is None else scale)
+    layers = layers_of(pattern, tokens)
+    lists = layers[whole_number("layer", layer, least=0, error=AttentionError) % len(layers)]
+    scale = q.shape[-1] ** -0.5 if scale is None else float(scale)
+    if not math.isfinite(scale):
+        raise AttentionError(f"scale must be a finite number; got {scale}.")
     if len(lists) == 1 or heads == 1:
         return _attend(q, k, v, keep, lists[0], scale, backend)
     count = min(len(lists), heads)

@@ -100,8 +100,12 @@ def _forward(shape: Shape) -> Callable[..., None]:
             head, tile = item // len(queries), item % len(queries)
             for i in range(QUERIES):
                 query = queries[tile, i]
+                if query < 0:
+                    turned[:, i] = 0
+                    continue
+                row = q[head, query]
                 for c in range(width):
-                    turned[c, i] = q[head, query, c] * scale if query >= 0 else 0
+                    turned[c, i] = row[c] * scale
             top[:] = -np.inf
             total[:] = 0
             mixed[:] = 0

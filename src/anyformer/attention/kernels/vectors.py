@@ -24,12 +24,6 @@ def vector_bytes() -> int:
     return 64 if features.get("avx512f", False) else 32 if features.get("avx", False) else 16
 
 
-@cache
-def sums_at_once() -> int:
-    """How many sums fit into registers beside what they read: of 32 registers with AVX-512, else of 16."""
-    return 24 if vector_bytes() == 64 else 12
-
-
 class Vectors:
     """Writes instructions on vectors of `lanes` numbers of `size` bytes."""
 
