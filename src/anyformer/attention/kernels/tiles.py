@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from anyformer.attention.kernels.compiling import Shape, aligned, compiled, inlined
+from anyformer.attention.kernels.compiling import Shape, aligned, inlined
 from anyformer.attention.kernels.instructions import differentiate, largest, mix, scores, spread, weigh
 from anyformer.patterns.tiling.parts import QUERIES
+from anyformer.vector_code import compiled
 
 KEYS_AT_ONCE = 256
 """Scores of so many keys and 32 queries stay in the second-level cache."""
@@ -150,7 +151,7 @@ def _forward(shape: Shape) -> Callable[..., None]:
                 if query >= 0 and total[i] > 0:
                     merge(out[head, query], level, head, query, mixed[i], top[i] + np.log(total[i]), total[i])
 
-    return compiled(forward)
+    return compiled(forward, fastmath={"contract"})
 
 
 @inlined
@@ -275,4 +276,4 @@ def _backward(shape: Shape) -> Callable[..., None]:
                     for c in range(width):
                         dq[head, query, c] += moved[i, c] * scale
 
-    return compiled(backward)
+    return compiled(backward, fastmath={"contract"})
