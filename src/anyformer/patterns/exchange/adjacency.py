@@ -36,13 +36,18 @@ def from_edges(edges: Iterable[tuple[int, int]], tokens: int) -> SparsityPattern
     return single(from_pairs(length(tokens), pairs[:, 0], pairs[:, 1]))
 
 
-def _array(edges: Iterable[tuple[int, int]]) -> NDArray[Any]:
+def _array(edges: Iterable[object]) -> NDArray[Any]:
     """A list of pairs as an array that keeps each entry as it is: NumPy would make 1 of True beside a 1."""
-    rows = [tuple(edge) if isinstance(edge, Iterable) else edge for edge in edges]
-    bad = next((row for row in rows if not isinstance(row, tuple) or len(row) != 2 or isinstance(row[0], tuple)), None)
-    if bad is not None:
-        raise PatternError(f"edges must be pairs (query, key) of whole numbers; got {bad!r}. Give a list of pairs.")
-    return np.array(rows, dtype=object).reshape(-1, 2)
+    rows = [tuple(edge) if isinstance(edge, Iterable) else (edge,) for edge in edges]
+    array = np.empty((len(rows), 2), dtype=object)
+    for place, row in enumerate(rows):
+        if len(row) != 2:
+            shown = row if len(row) > 1 else row[0] if row else ()
+            raise PatternError(
+                f"edges must be pairs (query, key) of whole numbers; got {shown!r}. Give a list of pairs."
+            )
+        array[place, 0], array[place, 1] = row
+    return array
 
 
 def from_matrix(matrix: ArrayLike) -> SparsityPattern:

@@ -56,8 +56,9 @@ def _seen_by(pattern: SparsityPattern, layer: int, head: int | None) -> Neighbou
     lists = pattern.layers[layer % pattern.period]
     if head is None and len(lists) > 1:
         raise PatternError(
-            f"a head must be given where a layer has several lists; layer {layer} has {len(lists)}, and head h uses"
-            f" list h mod {len(lists)}. Give head=0 and so on, or unite the lists first: single(pattern.layer({layer}))."
+            f"a head must be given where a layer has several lists; layer {layer} has {len(lists)}, and head h"
+            f" uses list h mod {len(lists)}. Give head=0 and so on, or unite the lists first:"
+            f" single(pattern.layer({layer}))."
         )
     return lists[whole_number("head", head or 0, least=0) % len(lists)]
 

@@ -34,8 +34,8 @@ def mask_mod(pattern: SparsityPattern, layer: int = 0, device: str = "cpu") -> M
         device: where the attention will run.
 
     Returns:
-        A function of integer tensors. It keeps t²/8 bytes for each tile of t × t pairs with a connection, and 4 for each
-        of the (n/t)² places, with the t that takes least. More than 1 GiB is refused.
+        A function of integer tensors. It keeps t²/8 bytes for each tile of t × t pairs with a connection, and 4 for
+        each of the (n/t)² places, with the t that takes least. More than 1 GiB is refused.
     """
     torch = require_torch()
     lists = pattern.layers[layer % pattern.period]
