@@ -10,10 +10,13 @@ from anyformer.errors import PatternError
 from anyformer.patterns import Blocked, Longformer, Multihead, Random, Ring, SlidingWindow
 from tests.attention.comparing import WITHIN, Sizes, padding, random_inputs
 
+# With blocks that are seen as a whole, and with lists of their own for the heads.
+FAMILIES = (Blocked(SlidingWindow(1), block=128), Multihead((Ring(), SlidingWindow(9))))
+
 
 @pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
 @pytest.mark.parametrize("masked", [False, True])
-@pytest.mark.parametrize("family", [Blocked(SlidingWindow(1), block=128), Multihead((Ring(), SlidingWindow(9)))], ids=str)
+@pytest.mark.parametrize("family", FAMILIES, ids=str)
 def test_flex_is_told_the_pattern(family, masked):
     sizes = Sizes(batch=2, heads=4, tokens=1000, head_size=16)
     inputs, pattern = random_inputs(sizes)[:3], family.at(1000)
