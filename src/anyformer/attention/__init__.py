@@ -5,6 +5,7 @@ from anyformer.extras import require
 
 require("torch", extra="torch", what="sparse attention")
 
+from anyformer.attention.explain import Explanation, ListWork, explain
 from anyformer.attention.sparse import sparse_attention
 
-__all__ = ["AttentionError", "sparse_attention"]
+__all__ = ["AttentionError", "Explanation", "ListWork", "explain", "sparse_attention"]
