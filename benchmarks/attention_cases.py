@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from anyformer.arrays import Booleans
-from anyformer.patterns import Arrangement, BigBird, Longformer, Neighbours, SparsityPattern, Star, Strided, single
+from anyformer.patterns import Arrangement, Longformer, Neighbours, Random, SparsityPattern, Star, Strided, single
 
 HEADS: Final = 8
 HEAD_SIZE: Final = 64
@@ -90,7 +90,7 @@ def _strided_formula(tokens: int) -> Formula:
 WINDOW: Final = Case("window 128 + 4 global", Longformer(HALF_WIDTH, GLOBALS).at, _window_formula)
 BIRD: Final = Case("BigBird blocks", _bird, _bird_formula)
 STAR: Final = Case("star", Star().at, _star_formula)
-RANDOM: Final = Case(f"random {RANDOM_KEYS}", BigBird(0, 0, RANDOM_KEYS).at, is_scattered=True)
+RANDOM: Final = Case(f"random {RANDOM_KEYS}", Random(keys=RANDOM_KEYS).at, is_scattered=True)
 STRIDED: Final = Case(
     "strided", Strided(arrangement=Arrangement.UNION).at, _strided_formula, is_linear=False, is_scattered=True
 )

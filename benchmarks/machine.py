@@ -61,12 +61,32 @@ def _cpu_field(name: str) -> str:
 
 def dgemm(sizes: tuple[int, ...]) -> tuple[Program, float]:
     """The product of two square matrices by NumPy's BLAS, at the size where it is fastest, and its flops a call."""
-    return _fastest([_product("dgemm", size, np.float64) for size in sizes], sizes)
+    return _fastest([_product(size) for size in sizes], sizes)
 
 
 def sgemm(sizes: tuple[int, ...]) -> tuple[Program, float]:
-    """The same in float32. (NumPy's BLAS is faster at it than PyTorch's.)"""
-    return _fastest([_product("sgemm", size, np.float32) for size in sizes], sizes)
+    """The same in float32 by SciPy's BLAS, which is told of AVX-512: left alone it knows only processors of its time.
+
+    It listens when it is loaded, so SciPy's linear algebra must not have been imported before.
+    """
+    if instructions() == "AVX-512":
+        os.environ.setdefault("OPENBLAS_CORETYPE", "SkylakeX")
+    from scipy.linalg.blas import sgemm as product
+
+    def program(size: int) -> Program:
+        # By columns, as it likes them.
+        a, b, out = (np.asfortranarray(np.random.default_rng(size).random((size, size), np.float32)) for _ in range(3))
+        return Program(f"sgemm {size}", lambda: product(1.0, a, b, 0.0, out, overwrite_c=True))
+
+    return _fastest([program(size) for size in sizes], sizes)
+
+
+def sgemm_library() -> str:
+    """SciPy's BLAS, and for which processors the loops that it uses are written."""
+    from threadpoolctl import threadpool_info
+
+    found = [one for one in threadpool_info() if Path(one["filepath"]).parent.name == "scipy.libs"]
+    return ", ".join(f"{one['internal_api']} {one['version']} for {one.get('architecture')}" for one in found)
 
 
 def _fastest(programs: list[Program], sizes: tuple[int, ...]) -> tuple[Program, float]:
@@ -75,10 +95,10 @@ def _fastest(programs: list[Program], sizes: tuple[int, ...]) -> tuple[Program, 
     return programs[chosen], 2.0 * sizes[chosen] ** 3
 
 
-def _product(name: str, size: int, dtype: type[np.floating[Any]]) -> Program:
+def _product(size: int) -> Program:
     rng = np.random.default_rng(size)
-    a, b, out = (rng.random((size, size)).astype(dtype) for _ in range(3))
-    return Program(f"{name} {size}", lambda: np.matmul(a, b, out=out))
+    a, b, out = rng.random((size, size)), rng.random((size, size)), np.empty((size, size))
+    return Program(f"dgemm {size}", lambda: np.matmul(a, b, out=out))
 
 
 def instructions() -> str:

@@ -4,7 +4,6 @@ Time on one thread is the processor's, which others on the machine change little
 """
 
 import gc
-import itertools
 import json
 import subprocess
 import sys
@@ -18,15 +17,15 @@ from typing import Any, Final, final
 import torch
 from torch import Tensor
 
-from anyformer.attention import sparse_attention
-from anyformer.attention.plans import tiling_for
-from benchmarks.attention_cases import BIRD, CASES, HEAD_SIZE, HEADS, WINDOW, Case, neighbours
+from anyformer.attention import explain, sparse_attention
+from benchmarks.attention_cases import BIRD, CASES, HEAD_SIZE, HEADS, WINDOW, Case, pattern
+from benchmarks.attention_numbers import BOTH, FORWARD, SGEMM, SGEMM_BY_TORCH
 from benchmarks.interleave import Program, interleave, timed
-from benchmarks.machine import THREADS, instructions, sgemm
+from benchmarks.machine import THREADS, instructions, sgemm, sgemm_library
 from benchmarks.peers import names
 from benchmarks.peers.attention import Contender, contenders, dense, heads_first, in_its_layout, name_of
 from benchmarks.results import Size
-from benchmarks.sparse_attention_page import BOTH, FORWARD, SGEMM, render, render_in_full
+from benchmarks.sparse_attention_page import MAIN, render, render_in_full
 
 __all__ = ["measure", "render", "render_in_full"]
 
@@ -34,7 +33,8 @@ LENGTHS: Final = {Size.FULL: (512, 1024, 2048, 4096, 8192, 16_384), Size.QUICK: 
 ON_TWO_THREADS: Final = {Size.FULL: (4096, 16_384), Size.QUICK: (1024,)}
 GROWTH: Final = {Size.FULL: (2048, 4096, 8192, 16_384, 32_768, 65_536), Size.QUICK: (512, 1024)}
 ROUNDS: Final = {Size.FULL: 9, Size.QUICK: 2}
-ENOUGH: Final = {Size.FULL: 2.5, Size.QUICK: 0.2}  # seconds of timed calls of one program
+ENOUGH: Final = {Size.FULL: 1.0, Size.QUICK: 0.2}  # seconds of timed calls of one program
+ENOUGH_AT_MAIN: Final = 3.0  # where most is claimed
 COMPARED: Final = 1024  # tokens at which all that are the same function are compared
 # Sums of float32 in other orders: a thousand keys, weights and values near 1, gradients of hubs near 100.
 AGREEMENT: Final = {"outputs": 1e-5, "gradients": 1e-5}
@@ -71,6 +71,7 @@ def measure(size: Size, beside: Path | None = None) -> dict[str, Any]:
         "heads": HEADS,
         "head_size": HEAD_SIZE,
         "instructions": instructions(),
+        "sgemm_library": sgemm_library(),
         "beside": name_of(beside) if beside else None,
         "compared": {"tokens": COMPARED, "rows": compared},
         "patterns": [_counted(case, tokens) for case in CASES for tokens in LENGTHS[size]],
@@ -90,12 +91,12 @@ def _threads(count: int) -> Iterator[None]:
 
 
 def _counted(case: Case, tokens: int) -> dict[str, Any]:
-    its = neighbours(case, tokens)
+    work = explain(pattern(case, tokens), tokens)
     return {
         "pattern": case.name,
         "tokens": tokens,
-        "pairs": its.connections,
-        "executed": tiling_for(its, "numba").executed,
+        "pairs": work.connections,
+        "executed": work.executed,
         "is_linear": case.is_linear,
     }
 
@@ -104,11 +105,11 @@ def _at_length(tokens: int, size: Size, beside: Path | None) -> Iterator[dict[st
     entries = [Entry("", make()) for make in dense(tokens).values()]
     entries += [Entry(case.name, make()) for case in CASES for make in contenders(case, tokens, beside).values()]
     tensors = torch.randn(4, 1, HEADS, tokens, HEAD_SIZE).unbind()
-    for threads, way in itertools.product((1, THREADS), (FORWARD, BOTH)):
-        if threads == 1 or tokens in ON_TWO_THREADS[size]:
-            with _threads(threads):
-                for row in _interleaved(entries, tensors, way, threads, size):
-                    yield {"tokens": tokens, "threads": threads, "way": way, **row}
+    ways = [(1, FORWARD), (1, BOTH), *([(THREADS, BOTH)] if tokens in ON_TWO_THREADS[size] else [])]
+    for threads, way in ways:
+        with _threads(threads):
+            for row in _interleaved(entries, tensors, way, threads, size):
+                yield {"tokens": tokens, "threads": threads, "way": way, **row}
     del entries
     gc.collect()
 
@@ -122,7 +123,9 @@ def _interleaved(
     # The first call compiles, plans and loads. Dense attention does nothing of the kind.
     first = [0.0 if entry.pattern == "" else timed(p.call) for entry, p in zip(able, programs, strict=True)]
     product, flops = sgemm(PRODUCTS)
-    *timings, peak = interleave([*programs, product], ROUNDS[size], clock, ENOUGH[size])
+    product_by_torch, flops_by_torch = _product_by_torch(PRODUCTS[1])
+    enough = ENOUGH_AT_MAIN if tensors[0].shape[2] == MAIN else ENOUGH[size]
+    *timings, peak, peak_by_torch = interleave([*programs, product, product_by_torch], ROUNDS[size], clock, enough)
     for entry, timing, seconds in zip(able, timings, first, strict=True):
         yield {
             "pattern": entry.pattern, "contender": entry.contender.name, **timing.as_json(), "first_call": seconds
@@ -130,6 +133,13 @@ def _interleaved(
         where = f"{tensors[0].shape[2]} tokens, {way}, {threads} threads, {entry.pattern}"
         print(f"sparse_attention: {where}, {entry.contender.name}: {1e3 * timing.best:.2f} ms", flush=True)
     yield {"pattern": "", "contender": SGEMM, **peak.as_json(), "flops": flops}
+    yield {"pattern": "", "contender": SGEMM_BY_TORCH, **peak_by_torch.as_json(), "flops": flops_by_torch}
+
+
+def _product_by_torch(size: int) -> tuple[Program, float]:
+    """What PyTorch's own dense attention is made of."""
+    a, b = torch.randn(2, size, size)
+    return Program(f"torch.mm {size}", lambda: torch.mm(a, b)), 2.0 * size**3
 
 
 def _call(contender: Contender, way: str, q: Tensor, k: Tensor, v: Tensor, back: Tensor) -> Callable[[], Any]:

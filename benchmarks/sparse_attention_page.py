@@ -2,17 +2,12 @@
 
 import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Any, Final
 
 from benchmarks.attention_cases import BIRD, RANDOM, WINDOW
-from benchmarks.peers.names import BIG_BIRD, DENSE, GATHER, LOCAL, LONGFORMER, MASKED, OURS
+from benchmarks.attention_numbers import BOTH, FORWARD, SGEMM, SGEMM_BY_TORCH, Numbers
+from benchmarks.peers.names import BIG_BIRD, DENSE, FLEX, GATHER, LOCAL, LONGFORMER, OURS
 
-FORWARD: Final = "forward"
-BOTH: Final = "forward + backward"
-SGEMM: Final = "sgemm"
-# Multiplications and additions of a pair and a channel: two products forward, five backward.
-FLOPS: Final = {FORWARD: 4, BOTH: 14}
 MAIN: Final = 4096
 LONG: Final = 16_384
 WANTED: Final = (
@@ -26,61 +21,6 @@ WANTED: Final = (
 WANTED_BESIDE: Final = 1.3
 WANTED_DOUBLING: Final = 2.3
 WANTED_GIB: Final = 2.0
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Numbers:
-    """The results file, and how to find something in it."""
-
-    given: dict[str, Any]
-
-    def seconds(self, pattern: str, contender: str, tokens: int, way: str, threads: int = 1) -> float | None:
-        """The fastest round; those that compute all pairs belong to every pattern."""
-        for row in self.given["rows"]:
-            place = row["contender"], row["tokens"], row["way"], row["threads"]
-            if place == (contender, tokens, way, threads) and row["pattern"] in ("", pattern):
-                return float(row["best"])
-        return None
-
-    def times(self, pattern: str, contender: str, tokens: int, way: str, threads: int = 1) -> float | None:
-        """How many times longer than ours."""
-        its, ours = (self.seconds(pattern, name, tokens, way, threads) for name in (contender, OURS))
-        return None if its is None or ours is None else its / ours
-
-    def share(self, pattern: str, tokens: int, way: str) -> float | None:
-        """Of sgemm in the same rounds, counting the pairs of the pattern alone."""
-        ours, counted = self.seconds(pattern, OURS, tokens, way), self.counted(pattern, tokens)
-        if ours is None or counted is None:
-            return None
-        wanted = (row for row in self.given["rows"] if row["contender"] == SGEMM and row["tokens"] == tokens)
-        peak = next(row["flops"] / row["best"] for row in wanted if row["way"] == way and row["threads"] == 1)
-        flops = FLOPS[way] * self.given["head_size"] * self.given["heads"] * counted["pairs"]
-        return float(flops / ours / peak)
-
-    def counted(self, pattern: str, tokens: int) -> dict[str, Any] | None:
-        """The pairs of a pattern, and those that are executed."""
-        wanted = (one for one in self.given["patterns"] if (one["pattern"], one["tokens"]) == (pattern, tokens))
-        return next(wanted, None)
-
-    @property
-    def patterns(self) -> list[str]:
-        """Their names, in order."""
-        return list(dict.fromkeys(one["pattern"] for one in self.given["patterns"]))
-
-    def lengths(self, threads: int = 1) -> list[int]:
-        """At which lengths there are times."""
-        return sorted({row["tokens"] for row in self.given["rows"] if row["threads"] == threads})
-
-    def names(self, pattern: str, way: str, threads: int = 1) -> list[str]:
-        """Who was timed on a pattern, ours first."""
-        found = dict.fromkeys(
-            row["contender"]
-            for row in self.given["rows"]
-            if row["pattern"] in ("", pattern) and (row["way"], row["threads"]) == (way, threads)
-        )
-        others = [name for name in found if name not in (OURS, DENSE, MASKED, SGEMM)]
-        return [name for name in (OURS, *others, MASKED, DENSE) if name in found]
 
 
 def render(given: dict[str, Any]) -> str:
@@ -122,6 +62,9 @@ def _claims(numbers: Numbers) -> str:
             lines.append(
                 f"- Times faster than {contender}, {pattern}, {tokens:,} tokens: **{times:.1f}** (wanted: {least:g})."
             )
+    forward = [(name, numbers.times(name, FLEX, MAIN, FORWARD)) for name in numbers.patterns]
+    if shown := ", ".join(f"{name} {times:.1f}" for name, times in forward if times):
+        lines.append(f"- Times faster than compiled FlexAttention, forward alone, {MAIN:,} tokens: {shown}.")
     beside = numbers.given["beside"]
     if beside and (times := numbers.times(WINDOW.name, beside, MAIN, BOTH)):
         rest = [(name, numbers.times(name, beside, MAIN, BOTH)) for name in numbers.patterns if name != WINDOW.name]
@@ -206,13 +149,13 @@ def _shares(numbers: Numbers) -> Iterable[str]:
     for pattern, way in itertools.product(numbers.patterns, (FORWARD, BOTH)):
         shares = [numbers.share(pattern, tokens, way) for tokens in lengths]
         rows.append([f"{pattern}, {way}", *("" if share is None else f"{share:.0%}" for share in shares)])
-    peaks = [row for row in numbers.given["rows"] if row["contender"] == SGEMM and row["threads"] == 1]
-    best = max(row["flops"] / row["best"] for row in peaks)
     return (
         "### Share of the machine's peak",
-        f"What ours reaches of sgemm (at its best {best / 1e9:.0f} GFlop/s on one thread, "
-        f"{numbers.given['instructions']}), counting only products of pairs that the pattern has; of those of the "
-        "backward, one is the forward's scores again.",
+        f"What ours reaches of sgemm ({numbers.peak(SGEMM):.0f} GFlop/s on one thread by "
+        f"{numbers.given['sgemm_library']}), counting only products of pairs that the pattern has; of those of "
+        f"the backward, one is the forward's scores again. PyTorch's own sgemm, of which its dense attention is made, "
+        f"reaches {numbers.peak(SGEMM_BY_TORCH):.0f} GFlop/s here: where a machine runs that closer to its peak, the "
+        "ratios to dense attention and to the peers are smaller.",
         _table(["", *(f"{tokens:,}" for tokens in lengths)], rows),
     )
 

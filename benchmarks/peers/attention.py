@@ -40,6 +40,7 @@ LONGEST_MASK: Final = 4096
 SHORTEST_BIRD: Final = BLOCK * (6 + 2 * RANDOM_BLOCKS)  # below it, it is dense
 LONGEST_BIRD: Final = 8192  # it makes 8·n² attention weights, used or not
 LONGEST_SCATTERED: Final = 4096  # of patterns that touch nearly every block of FlexAttention
+FLEX_LENGTHS: Final = (1024, 4096, 16_384)  # it is compiled anew for each, which takes longer than all its rounds
 
 
 @final
@@ -68,7 +69,7 @@ def contenders(case: Case, tokens: int, beside: Path | None = None) -> dict[str,
     }
     if beside is not None:
         found[name_of(beside)] = lambda: _beside(beside, case, tokens)
-    if not case.is_scattered or tokens <= LONGEST_SCATTERED:
+    if tokens in FLEX_LENGTHS and (not case.is_scattered or tokens <= LONGEST_SCATTERED):
         # PyTorch refuses its backward on CPUs.
         found[FLEX] = lambda: Contender(FLEX, _flex(case, tokens), its, can_train=False)
     if case is WINDOW:
@@ -126,12 +127,13 @@ def _masked(case: Case, tokens: int) -> Call:
     return lambda q, k, v: nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
 
+@cache
 def _flex(case: Case, tokens: int) -> Call:
     """Compiled, with small blocks and the pattern as a formula: both make it several times as fast."""
     from torch.nn.attention.flex_attention import BlockMask
 
     size = BLOCK if case is BIRD else 32
-    mask = block_mask(pattern(case, tokens), block_size=size)
+    mask = block_mask(pattern(case, tokens), block_size=size, most_share=1.0)
     if case.formula is not None:
         formula = case.formula(tokens)
         counted = mask.kv_num_blocks, mask.kv_indices, mask.full_kv_num_blocks, mask.full_kv_indices
