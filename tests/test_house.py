@@ -28,6 +28,7 @@ SPINE = [
     "saved_folders",
     "settings",
     "catalogues",
+    "vector_code",
     "workers",
     "intervals",
     "patterns",
@@ -45,6 +46,7 @@ SPINE = [
     "comparison",
     "parity",
     "zoo",
+    "attention",
     "mixers",
     "training",
     "reports",
@@ -63,7 +65,7 @@ WITHIN = {
         *("rounding", "undefined", "arguments", "movement", "elementwise", "reductions", "linear_algebra"),
     ],
     "patterns": [
-        *("sizes", "neighbours", "pattern", "arrangement"),
+        *("sizes", "neighbours", "tiling", "pattern", "arrangement"),
         *("families", "catalogue", "exchange", "universality", "battery", "drawing"),
     ],
     "targets": [
@@ -94,6 +96,9 @@ WITHIN = {
         *("pytorch", "huggingface", "stock", "transformer_lens", "onnx", "vnnlib", "formats"),
     ],
     "parity": ["inputs", "rows", "rounding", "runners", "comparing"],
+    "attention": [
+        *("kernels", "threads", "compiled", "gathered", "backends", "plans", "explain", "operator", "flex", "sparse", "reference"),
+    ],
     "training": ["data", "run", "tasks", "reproduction"],
     "reports": [
         *("layout", "terminal", "stages", "catalogue", "patterns", "programs", "plans", "models", "verification"),

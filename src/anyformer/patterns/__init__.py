@@ -26,6 +26,8 @@ from anyformer.patterns.families.random_keys import Random
 from anyformer.patterns.families.windows import BlockLocal, DilatedWindow, Full, Ring, SlidingWindow
 from anyformer.patterns.neighbours import Neighbours, from_pairs
 from anyformer.patterns.pattern import SparsityPattern, single
+from anyformer.patterns.tiling.compiler import tiling_of
+from anyformer.patterns.tiling.parts import Tiling
 from anyformer.patterns.universality.checker import check_universality
 from anyformer.patterns.universality.conditions import Answer, Reach, Relay, SelfLoops, TokenPath
 from anyformer.patterns.universality.growth import Growth
@@ -68,6 +70,7 @@ __all__ = [
     "SparsityPattern",
     "Star",
     "Strided",
+    "Tiling",
     "TokenPath",
     "Union",
     "Universality",
@@ -100,6 +103,7 @@ __all__ = [
     "require_sparse_blocks",
     "sequential",
     "single",
+    "tiling_of",
     "to_arrays",
     "to_csr",
     "to_dense",
