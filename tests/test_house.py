@@ -97,7 +97,8 @@ WITHIN = {
     ],
     "parity": ["inputs", "rows", "rounding", "runners", "comparing"],
     "attention": [
-        *("kernels", "threads", "compiled", "gathered", "backends", "plans", "explain", "operator", "flex", "sparse", "reference"),
+        *("kernels", "threads", "compiled", "gathered", "backends", "plans", "explain", "operator"),
+        *("flex", "sparse", "reference"),
     ],
     "training": ["data", "run", "tasks", "reproduction"],
     "reports": [
