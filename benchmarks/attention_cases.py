@@ -34,8 +34,6 @@ class Case:
     """At a length. FlexAttention is much faster with a formula than with a table of pairs."""
     is_linear: bool = True
     """Whether a token has so many pairs on average, at every length."""
-    is_scattered: bool = False
-    """Whether nearly every block of tokens sees nearly every other."""
 
 
 @cache
@@ -90,8 +88,6 @@ def _strided_formula(tokens: int) -> Formula:
 WINDOW: Final = Case("window 128 + 4 global", Longformer(HALF_WIDTH, GLOBALS).at, _window_formula)
 BIRD: Final = Case("BigBird blocks", _bird, _bird_formula)
 STAR: Final = Case("star", Star().at, _star_formula)
-RANDOM: Final = Case(f"random {RANDOM_KEYS}", Random(keys=RANDOM_KEYS).at, is_scattered=True)
-STRIDED: Final = Case(
-    "strided", Strided(arrangement=Arrangement.UNION).at, _strided_formula, is_linear=False, is_scattered=True
-)
+RANDOM: Final = Case(f"random {RANDOM_KEYS}", Random(keys=RANDOM_KEYS).at)
+STRIDED: Final = Case("strided", Strided(arrangement=Arrangement.UNION).at, _strided_formula, is_linear=False)
 CASES: Final = (WINDOW, BIRD, STAR, RANDOM, STRIDED)

@@ -39,8 +39,7 @@ Call: TypeAlias = Callable[[Tensor, Tensor, Tensor], Tensor]
 LONGEST_MASK: Final = 4096
 SHORTEST_BIRD: Final = BLOCK * (6 + 2 * RANDOM_BLOCKS)  # below it, it is dense
 LONGEST_BIRD: Final = 8192  # it makes 8·n² attention weights, used or not
-LONGEST_SCATTERED: Final = 4096  # of patterns that touch nearly every block of FlexAttention
-FLEX_LENGTHS: Final = (1024, 4096, 16_384)  # it is compiled anew for each, which takes longer than all its rounds
+FLEX_LENGTHS: Final = (1024, 4096)  # it is compiled anew for each, which takes longer than all its rounds
 
 
 @final
@@ -69,7 +68,7 @@ def contenders(case: Case, tokens: int, beside: Path | None = None) -> dict[str,
     }
     if beside is not None:
         found[name_of(beside)] = lambda: _beside(beside, case, tokens)
-    if tokens in FLEX_LENGTHS and (not case.is_scattered or tokens <= LONGEST_SCATTERED):
+    if tokens in FLEX_LENGTHS:
         # PyTorch refuses its backward on CPUs.
         found[FLEX] = lambda: Contender(FLEX, _flex(case, tokens), its, can_train=False)
     if case is WINDOW:
