@@ -64,7 +64,7 @@ WITHIN = {
     ],
     "patterns": [
         *("sizes", "neighbours", "tiling", "pattern", "arrangement"),
-        *("families", "catalogue", "exchange", "universality", "battery", "drawing"),
+        *("families", "catalogue", "exchange", "universality", "capacity", "battery", "drawing"),
     ],
     "targets": [
         *("sizes", "domains", "moduli", "evaluation", "target", "ranges", "load"),

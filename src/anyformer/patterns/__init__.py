@@ -8,6 +8,8 @@
 from anyformer.errors import PatternError
 from anyformer.patterns.arrangement import Arrangement, intersection, multihead, sequential, union
 from anyformer.patterns.battery import check_pattern
+from anyformer.patterns.capacity.capacity import Capacity, capacity
+from anyformer.patterns.capacity.halves import Half
 from anyformer.patterns.catalogue import CATALOGUE, descriptions, named, parse
 from anyformer.patterns.drawing import draw
 from anyformer.patterns.exchange.adjacency import from_edges, from_mask_mod, from_matrix, from_networkx
@@ -40,11 +42,13 @@ __all__ = [
     "BigBird",
     "BlockLocal",
     "Butterfly",
+    "Capacity",
     "Causal",
     "DilatedWindow",
     "Fixed",
     "Full",
     "Growth",
+    "Half",
     "Hypercube",
     "Intersection",
     "Longformer",
@@ -70,6 +74,7 @@ __all__ = [
     "Universality",
     "UniversalityReport",
     "block_mask",
+    "capacity",
     "causal",
     "check_pattern",
     "check_universality",

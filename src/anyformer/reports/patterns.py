@@ -4,6 +4,7 @@ from typing import Any
 
 from rich.console import Group, RenderableType
 
+from anyformer.patterns.capacity.capacity import Capacity
 from anyformer.patterns.catalogue import descriptions
 from anyformer.patterns.universality.report import UniversalityReport
 from anyformer.reports.terminal import count, facts, heading, paragraph, table
@@ -21,8 +22,13 @@ def catalogue_view() -> RenderableType:
     )
 
 
-def universality_view(report: UniversalityReport) -> RenderableType:
-    """The checker's report as text: the verdict, then every condition with its witness."""
+def universality_data(report: UniversalityReport, carried: Capacity) -> dict[str, Any]:
+    """The checker's report and the pattern's capacity as a JSON object."""
+    return {**report.to_json(), "capacity": carried.to_json()}
+
+
+def universality_view(report: UniversalityReport, carried: Capacity) -> RenderableType:
+    """The checker's report as text: the verdict, then every condition with its witness, and the capacity."""
     links = " and ".join(map(count, report.connections))
     growth = "" if report.growth is None else f", growing as {report.growth}"
     rows = [
@@ -30,13 +36,21 @@ def universality_view(report: UniversalityReport) -> RenderableType:
         ("2. path γ", str(report.path)),
         ("3. reach", str(report.reach)),
         *([("star", str(report.relay))] if report.relay else []),
+        *([("causal reach", str(report.causal_reach))] if report.causal_reach else []),
+        *_capacity_rows(carried),
         ("connections", f"{links} a layer{growth}"),
-        *([("repair", f"to meet Assumption 1: {report.repair}")] if report.repair.connections else []),
+        *([("repair", report.repair_in_words)] if report.repair.connections else []),
         *([("γ", _shown(report.path.gamma))] if report.path.gamma else []),
     ]
     return Group(
         heading(f"{report.pattern}, {count(report.tokens)} tokens"), paragraph(report.verdict.value), facts(rows)
     )
+
+
+def _capacity_rows(carried: Capacity) -> list[tuple[str, str]]:
+    """The capacity; and the places that every message passes, if they are fewer than the messages."""
+    is_narrow = carried.value is not None and 0 < carried.value < carried.messages
+    return [("capacity", str(carried)), *([("bottleneck", carried.bottleneck())] if is_narrow else [])]
 
 
 def _shown(gamma: tuple[int, ...], most: int = 16) -> str:

@@ -28,16 +28,21 @@ def list_patterns(json: Json = False) -> None:
 def check(
     name: Name,
     tokens: Tokens,
+    layers: Annotated[int, typer.Option(help="In how many layers messages cross, for the capacity.")] = 2,
     seconds: Annotated[float, typer.Option(help="How long the solver may look for a path.")] = 10.0,
     json: Json = False,
 ) -> None:
-    """Is a Transformer with this pattern a universal approximator? Exit code 0 only if a theorem shows it."""
-    from anyformer.patterns import check_universality, parse
-    from anyformer.reports.patterns import universality_view
+    """Is a Transformer with this pattern a universal approximator? Exit code 0 only if a theorem shows it.
 
-    report = check_universality(parse(name), tokens, seconds)
-    emit(json, report.to_json(), universality_view(report))
-    if not report.is_universal:
+    Causal patterns are asked about causal functions. The capacity says how many messages cross between halves.
+    """
+    from anyformer.patterns import capacity, check_universality, parse
+    from anyformer.reports.patterns import universality_data, universality_view
+
+    family = parse(name)
+    report, carried = check_universality(family, tokens, seconds), capacity(family, layers, tokens)
+    emit(json, universality_data(report, carried), universality_view(report, carried))
+    if not (report.is_universal or report.is_causally_universal):
         raise typer.Exit(CHECK_FAILED)
 
 

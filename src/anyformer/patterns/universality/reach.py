@@ -22,16 +22,20 @@ _ROWS_AT_ONCE = 2**15  # gathered bit sets: 16 MB at 4,096 sources
 _THIN, _GATHERED, _ENTRY = 40.0, 0.2, 1.0
 
 
-def smallest_hops(layers: Sequence[Neighbours]) -> int:
-    """The smallest s with S_k^s = all tokens for every k.
+def smallest_hops(layers: Sequence[Neighbours], listeners: Integers | None = None) -> int:
+    """The smallest s with S_k^s = all tokens for every k, or all those that ever reach it.
 
     Args:
-        layers: what each of the cyclic layers can see; all with self-loops, their union strongly connected.
+        layers: what each of the cyclic layers can see; all with self-loops.
+        listeners: how many tokens each token reaches in the end, itself included, shape (tokens,); all of them if it is
+            not given, and then the union of the layers must be strongly connected.
     """
     tokens = layers[0].tokens
     steps = [_Layer(seen) for seen in layers]
     chunk = max(1, _SOURCES_AT_ONCE // tokens)
-    return max(_hops_from(np.arange(start, min(start + chunk, tokens)), steps) for start in range(0, tokens, chunk))
+    reached = np.full(tokens, tokens) if listeners is None else listeners
+    sources = np.split(np.arange(tokens), range(chunk, tokens, chunk))
+    return max(_hops_from(some, steps, int(reached[some].sum())) for some in sources)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +59,13 @@ class _Layer:
         return np.bincount(self.seen.indices, minlength=self.seen.tokens) - 1
 
 
-def _hops_from(sources: Integers, layers: Sequence[_Layer]) -> int:
-    """After how many hops every token has heard of each of these sources."""
+def _hops_from(sources: Integers, layers: Sequence[_Layer], pairs: int) -> int:
+    """After how many hops so many pairs have met, of one of these sources and a token that hears of it."""
     heard = np.zeros((layers[0].seen.tokens, len(sources)), dtype=np.bool_)
     heard[sources, np.arange(len(sources))] = True
     # What the layer at hand has not passed on yet is what came in since its last turn: the last `period` hops.
     news = deque([np.flatnonzero(heard)], maxlen=len(layers))
-    missing, hops = heard.size - len(sources), 0
+    missing, hops = pairs - len(sources), 0
     while missing or not hops:
         layer = layers[hops % len(layers)]
         fresh = _hop(heard, layer, np.concatenate(news))
