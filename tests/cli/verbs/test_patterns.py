@@ -28,6 +28,24 @@ def test_check_says_what_is_known_and_ends_accordingly(call, name, code, verdict
         assert condition in text.out
 
 
+def test_check_shows_the_capacity_and_where_messages_get_stuck(call):
+    outcome = call("pattern", "check", "star", "--tokens", 40, "--layers", 3, "--json")
+    found = outcome.data["capacity"]
+    assert (found["value"], found["messages"], found["layers"]) == (6, 20, 3)
+    assert len(found["cut"]) == 6
+    text = call("pattern", "check", "star", "--tokens", 40, "--layers", 3).out
+    assert "6 of 20 messages in 3 layers" in text
+    assert "bottleneck" in text
+    assert "bottleneck" not in call("pattern", "check", "full", "--tokens", 7).out
+
+
+def test_check_asks_causal_patterns_about_causal_functions(call):
+    text = call("pattern", "check", "causal-strided", "--tokens", 16).out
+    assert "causally universal" in text
+    assert "causal reach" in text
+    assert "repair" not in text
+
+
 def test_options_of_a_pattern(call):
     outcome = call("pattern", "check", "sliding-window:half_width=3", "--tokens", 13, "--json")
     assert outcome.data["reach"]["hops"] == 4
@@ -42,6 +60,7 @@ def test_options_of_a_pattern(call):
         (("check", "ring", "--tokens", 0), "tokens must be"),
         (("check", "ring"), "--tokens"),
         (("check", "ring", "--tokens", 5, "--seconds", 0), "seconds must be more than 0"),
+        (("check", "ring", "--tokens", 5, "--layers", 0), "layers must be at least 1; got 0"),
         (("draw", "ring", "--tokens", 5, "-o", "ring.gif"), "must end in one of .svg, .png, .pdf"),
         (("draw", "ring", "--tokens", 5000, "-o", "ring.svg"), "at most 256 tokens"),
         (("check", "[red]x\x1b[31m", "--tokens", 5), "a pattern must be one of"),
@@ -104,6 +123,8 @@ def test_compare_shows_dense_and_sparse_side_by_side(call):
         (("--pattern", "ring", "--method", "averaging"), "averaging takes no sparsity pattern"),
         (("--method", "sparse-averaging"), "sparse-averaging needs a sparsity pattern"),
         (("--pattern", "causal"), "never depends on input"),
+        (("--pattern", "causal", "--method", "sparse-averaging"), "a pattern in which tokens see later ones too"),
+        (("--pattern", "causal", "--method", "sparse-selective-shift"), "in which tokens see later ones too"),
         (("--pattern", "causal", "--method", "compile"), "needs token 0 to attend to token 1"),
         (("--probability-map", "hardmax"), "a probability map must be one of softmax, sparsemax, entmax"),
         (("--probability-map", "entmax:x"), "alpha must be"),

@@ -51,7 +51,7 @@ def test_all_causal_patterns(tokens):
     for matrix in lower_triangles(tokens):
         if np.tril(matrix, -1).any():
             verdicts.add(check(from_matrix(matrix)).verdict.name)
-    assert verdicts == {"CAUSAL", "REFUTED", "NOT_COVERED"}
+    assert verdicts == {"CAUSAL", "NOT_COVERED", *(["REFUTED"] if tokens > 2 else [])}
 
 
 def test_random_causal_patterns_of_several_layers_and_heads():

@@ -87,7 +87,7 @@ def capacity(pattern: PatternFamily | SparsityPattern, layers: int, tokens: int 
     29
     >>> found = capacity(Star(), 2, tokens=64)
     >>> found.value, found.messages, found.bottleneck()
-    (4, 32, '0 after layer 0')
+    (4, 32, '0, 30, 31 at the input; 0 after layer 0')
 
     Args:
         pattern: a family, or a pattern of one length.
