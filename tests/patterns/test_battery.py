@@ -79,6 +79,14 @@ def test_a_wrong_export_is_caught(monkeypatch):
         check_pattern(Ring())
 
 
+def test_a_notation_that_means_something_else_is_caught(monkeypatch):
+    from anyformer.patterns import battery
+
+    monkeypatch.setattr(battery, "in_short", lambda pattern: "star")
+    with pytest.raises(PatternError, match=r"Ring\(\) must be the same by its notation star; got Star\(\)"):
+        check_pattern(Ring())
+
+
 def test_a_pattern_of_one_length_can_be_checked_too():
     check_pattern(from_edges([(0, 1)], tokens=3))
     check_pattern(from_matrix(np.zeros((2, 3, 5, 5), dtype=bool)))

@@ -10,12 +10,14 @@ from anyformer.patterns.arrangement import Arrangement, intersection, multihead,
 from anyformer.patterns.battery import check_pattern
 from anyformer.patterns.capacity.capacity import Capacity, capacity
 from anyformer.patterns.capacity.halves import Half
-from anyformer.patterns.catalogue import CATALOGUE, descriptions, named, parse
+from anyformer.patterns.catalogue import CATALOGUE, COMBINATORS, combinators, descriptions, named
 from anyformer.patterns.drawing import draw
 from anyformer.patterns.exchange.adjacency import from_edges, from_mask_mod, from_matrix, from_networkx
 from anyformer.patterns.exchange.arrays import from_arrays, to_arrays, to_csr, to_dense, to_edges
 from anyformer.patterns.exchange.flex_attention import block_mask, mask_mod
-from anyformer.patterns.exchange.json_form import from_json, in_short, to_json
+from anyformer.patterns.exchange.json_form import from_json, to_json
+from anyformer.patterns.exchange.notation import in_short, parse, read_pattern
+from anyformer.patterns.families.blocks import Blocked, blocked
 from anyformer.patterns.families.combinators import Causal, Intersection, Multihead, Sequential, Union, causal
 from anyformer.patterns.families.factorised import Axial, Fixed, Strided
 from anyformer.patterns.families.family import PatternFamily
@@ -36,11 +38,13 @@ from anyformer.patterns.universality.report import Universality, UniversalityRep
 
 __all__ = [
     "CATALOGUE",
+    "COMBINATORS",
     "Answer",
     "Arrangement",
     "Axial",
     "BigBird",
     "BlockLocal",
+    "Blocked",
     "Butterfly",
     "Capacity",
     "Causal",
@@ -74,10 +78,12 @@ __all__ = [
     "Universality",
     "UniversalityReport",
     "block_mask",
+    "blocked",
     "capacity",
     "causal",
     "check_pattern",
     "check_universality",
+    "combinators",
     "descriptions",
     "draw",
     "first_hops",
@@ -95,6 +101,7 @@ __all__ = [
     "named",
     "parse",
     "reached",
+    "read_pattern",
     "sequential",
     "single",
     "tiling_of",

@@ -8,7 +8,8 @@ from anyformer.errors import PatternError, raised
 from anyformer.patterns import arrangement
 from anyformer.patterns.exchange.adjacency import from_matrix
 from anyformer.patterns.exchange.arrays import from_arrays, to_arrays, to_csr, to_dense, to_edges
-from anyformer.patterns.exchange.json_form import KINDS, from_json, to_json
+from anyformer.patterns.exchange.json_form import from_json, to_json
+from anyformer.patterns.exchange.notation import has_name, in_short, parse
 from anyformer.patterns.families.family import PatternFamily
 from anyformer.patterns.families.windows import Full
 from anyformer.patterns.neighbours import Neighbours
@@ -36,8 +37,9 @@ def check_pattern(pattern: PatternFamily | SparsityPattern, lengths: Iterable[in
         _check_built(name, built)
         _check_same(name, "a second call", pattern.at(tokens), built)
         _check_path(name, pattern, built)
-    if type(pattern) in KINDS.values() and from_json(to_json(pattern)) != pattern:
-        raise PatternError(f"{pattern!r} must come back from its JSON; got {from_json(to_json(pattern))!r}.")
+    if has_name(pattern):
+        _check_same(repr(pattern), "its JSON", from_json(to_json(pattern)), pattern)
+        _check_same(repr(pattern), f"its notation {in_short(pattern)}", parse(in_short(pattern)), pattern)
 
 
 def _built(name: str, family: PatternFamily, tokens: int) -> SparsityPattern:

@@ -26,7 +26,7 @@ report takes a layer as seeing what all its heads see. Paper B's layers have two
 import numpy as np
 
 from anyformer.errors import PatternError
-from anyformer.patterns.exchange.json_form import in_short
+from anyformer.patterns.exchange.notation import in_short
 from anyformer.patterns.families.family import PatternFamily
 from anyformer.patterns.pattern import SparsityPattern
 from anyformer.patterns.sizes import length
