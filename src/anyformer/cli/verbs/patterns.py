@@ -59,8 +59,8 @@ def draw(
     json: Json = False,
 ) -> None:
     """Draw which token sees which in each layer, after how many hops, and the path γ."""
-    from anyformer.patterns import draw as draw_pattern
     from anyformer.patterns import SparsityPattern, in_short, read_pattern
+    from anyformer.patterns import draw as draw_pattern
     from anyformer.reports.patterns import described
     from anyformer.reports.terminal import paragraph
 

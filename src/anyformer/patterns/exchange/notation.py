@@ -7,6 +7,7 @@ import dataclasses
 import re
 import reprlib
 from collections.abc import Mapping
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -66,7 +67,8 @@ def parse(text: str) -> PatternFamily:
     >>> parse("blocked(union(ring, sliding-window:half_width=2)):block=8")
     Blocked(of=Union(parts=(Ring(), SlidingWindow(half_width=2))), block=8)
     """
-    return _parsed(text, text, 0)
+    _check_brackets(text)
+    return _parsed(text)
 
 
 def read_pattern(text: str) -> PatternFamily | SparsityPattern:
@@ -97,20 +99,31 @@ def _families(value: object) -> tuple[PatternFamily, ...]:
     return tuple(part for part in inside if isinstance(part, PatternFamily))
 
 
-def _parsed(text: str, whole: str, depth: int) -> PatternFamily:
-    if depth > _MOST_DEPTH:
-        raise PatternError(f"patterns must be nested at most {_MOST_DEPTH} deep; {reprlib.repr(whole)} is deeper.")
-    if "(" not in text and ")" not in text:
+def _check_brackets(text: str) -> None:
+    """Refuse brackets that do not match, and so many that reading them would overflow the stack."""
+    depths = _depths(text)
+    if min(depths) < 0 or depths[-1]:
+        raise PatternError(f"every bracket must be closed once; got {reprlib.repr(text)}. Count the brackets.")
+    if max(depths) > _MOST_DEPTH:
+        raise PatternError(f"patterns must be nested at most {_MOST_DEPTH} deep; {reprlib.repr(text)} is deeper.")
+
+
+def _depths(text: str) -> list[int]:
+    """In how many brackets each letter stands, and a last entry after all of them."""
+    return list(accumulate(((letter == "(") - (letter == ")") for letter in text), initial=0))
+
+
+def _parsed(text: str) -> PatternFamily:
+    if "(" not in text:
         return CATALOGUE.parse(text)
     found = _COMBINED.fullmatch(text)
-    if found is None:
+    if found is None or min(_depths(found[2])) < 0:
         raise PatternError(
             f"a combination must read name(pattern, …) or name(pattern, …):key=value; got {text.strip()!r}."
             " Example: causal(union(ring, star))."
         )
     name, inside, options = found[1].replace("_", "-"), found[2], found[3]
-    parts = [_parsed(part, whole, depth + 1) for part in _parts(inside, whole)]
-    return _combined(name, parts, options or "")
+    return _combined(name, [_parsed(part) for part in _parts(inside)], options or "")
 
 
 def _combined(name: str, parts: list[PatternFamily], options: str) -> PatternFamily:
@@ -140,27 +153,14 @@ def _combined(name: str, parts: list[PatternFamily], options: str) -> PatternFam
     return COMBINATORS[name](**{first: parts[0], **settings})
 
 
-def _parts(inside: str, whole: str) -> list[str]:
+def _parts(inside: str) -> list[str]:
     """The parts between commas that stand in no further brackets; options go with the part before them."""
+    commas = [place for place, depth in enumerate(_depths(inside)[:-1]) if inside[place] == "," and not depth]
     parts = list[str]()
-    for piece in _pieces(inside, whole):
+    for start, end in pairwise([-1, *commas, len(inside)]):
+        piece = inside[start + 1 : end]
         if _OPTION.match(piece) and parts:
             parts[-1] += f",{piece}"
         else:
             parts.append(piece)
     return parts
-
-
-def _pieces(inside: str, whole: str) -> list[str]:
-    pieces, depth = [""], 0
-    for letter in inside:
-        depth += (letter == "(") - (letter == ")")
-        if depth < 0:
-            break
-        if letter == "," and not depth:
-            pieces.append("")
-        else:
-            pieces[-1] += letter
-    if depth:
-        raise PatternError(f"every bracket must be closed once; got {whole.strip()!r}. Count the brackets.")
-    return pieces
