@@ -11,6 +11,8 @@ from anyformer.patterns.battery import check_pattern
 from anyformer.patterns.capacity.capacity import Capacity, capacity
 from anyformer.patterns.capacity.halves import Half
 from anyformer.patterns.catalogue import CATALOGUE, COMBINATORS, combinators, descriptions, named
+from anyformer.patterns.design.designer import Design, DesignOption, design
+from anyformer.patterns.design.picture import draw_design
 from anyformer.patterns.drawing import draw
 from anyformer.patterns.exchange.adjacency import from_edges, from_mask_mod, from_matrix, from_networkx
 from anyformer.patterns.exchange.arrays import from_arrays, to_arrays, to_csr, to_dense, to_edges
@@ -48,6 +50,8 @@ __all__ = [
     "Butterfly",
     "Capacity",
     "Causal",
+    "Design",
+    "DesignOption",
     "DilatedWindow",
     "Fixed",
     "Full",
@@ -85,7 +89,9 @@ __all__ = [
     "check_universality",
     "combinators",
     "descriptions",
+    "design",
     "draw",
+    "draw_design",
     "first_hops",
     "from_arrays",
     "from_edges",

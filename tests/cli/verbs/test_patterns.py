@@ -67,6 +67,8 @@ def test_options_of_a_pattern(call):
         (("check", "nowhere.json", "--tokens", 5), "must be a file that can be read"),
         (("check", "ring", "--tokens", 5, "--seconds", 0), "seconds must be more than 0"),
         (("check", "ring", "--tokens", 5, "--layers", 0), "layers must be at least 1; got 0"),
+        (("design", "--tokens", 8, "--capacity", 5), "the capacity must be at most 4"),
+        (("design", "--tokens", 8, "-o", "design.gif"), "must end in one of .svg, .png, .pdf"),
         (("draw", "ring", "--tokens", 5, "-o", "ring.gif"), "must end in one of .svg, .png, .pdf"),
         (("draw", "ring", "--tokens", 5000, "-o", "ring.svg"), "at most 256 tokens"),
         (("check", "[red]x\x1b[31m", "--tokens", 5), "a pattern must be one of"),
@@ -114,6 +116,27 @@ def test_a_pattern_of_one_length_needs_no_tokens(call, tmp_path):
     assert call("pattern", "check", outcome.out, "--json").data == outcome.data
     assert "must be left out or be 7" in call("pattern", "check", saved, "--tokens", 8).err
     assert call("pattern", "draw", saved, "-o", tmp_path / "mine.svg", "--json").data["tokens"] == 7
+
+
+def test_design_finds_the_cheapest_and_shows_others(call, tmp_path):
+    place = tmp_path / "design.svg"
+    outcome = call("pattern", "design", "--tokens", 24, "--capacity", 8, "-o", place, "--json")
+    assert outcome.code == 0
+    assert outcome.data["output"] == str(place)
+    assert place.read_text().startswith("<?xml")
+    best = next(option for option in outcome.data["options"] if option["fits"])
+    assert best["pattern"] == outcome.data["best"]
+    assert best["capacity"] >= 8
+    text = call("pattern", "design", "--tokens", 24, "--capacity", 8).out
+    assert "24 tokens, universal within 2 layers, a capacity of at least 8 in 2" in text
+    assert f"cheapest: {best['pattern']}" in text
+    assert "The cheapest for other capacities" in text
+    # What it names can be checked.
+    checked = call("pattern", "check", best["pattern"], "--tokens", 24, "--json").data
+    assert (checked["capacity"]["value"], checked["reach"]["hops"]) == (best["capacity"], best["hops"])
+    assert (
+        "causally universal within 3 layers" in call("pattern", "design", "--tokens", 9, "--layers", 3, "--causal").out
+    )
 
 
 SORT = ("sort", "--positions", "--tokens", 3, "--epsilon", 0.4)

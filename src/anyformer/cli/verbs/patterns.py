@@ -1,4 +1,4 @@
-"""`pattern list`, `pattern check` and `pattern draw`: which tokens may attend to which, and is that universal?"""
+"""`pattern list`, `check`, `design` and `draw`: which tokens may attend to which, and is that universal?"""
 
 from pathlib import Path
 from typing import Annotated
@@ -49,6 +49,26 @@ def check(
     emit(json, {**universality_data(report, carried), **described(pattern)}, universality_view(report, carried))
     if not (report.is_universal or report.is_causally_universal):
         raise typer.Exit(CHECK_FAILED)
+
+
+@app.command("design")
+def design_pattern(
+    tokens: Annotated[int, typer.Option(help="The length of the sequences.")],
+    layers: Annotated[int, typer.Option(help="All tokens are mixed, and messages cross, in so many layers.")] = 2,
+    capacity: Annotated[int, typer.Option(help="How many messages cross between halves, at least.")] = 0,
+    causal: Annotated[bool, typer.Option("--causal", help="No token sees a later one.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="A picture: .svg, .png or .pdf.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Find the cheapest universal pattern that carries enough, by the pairs that a layer executes."""
+    from anyformer.patterns import design, draw_design
+    from anyformer.reports.patterns import design_view
+
+    found = design(tokens, layers, capacity, causal)
+    place = None if output is None else draw_design(found, output)
+    emit(json, {**found.to_json(), "output": place and str(place)}, design_view(found))
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""The patterns that the designer chooses from: the catalogue and its combinations, with sizes that grow with the length.
+"""The patterns that the designer chooses from: the catalogue and its combinations, in sizes that grow with the length.
 
 A new kind of pattern is a line in `candidates`.
 """
@@ -64,7 +64,8 @@ def _growing_windows(tokens: int, sides: int) -> Iterator[PatternFamily]:
         narrowest = next(width for width in itertools.count(1) if (sides * width + 1) ** steps >= tokens)
         for width in sorted({narrowest, narrowest + 1, 2 * narrowest}):
             gaps = [(sides * width + 1) ** step for step in range(steps)]
-            yield Sequential(tuple(DilatedWindow(width, gap) for gap in gaps))
+            if gaps[-1] < tokens:  # otherwise the last layer does nothing
+                yield Sequential(tuple(DilatedWindow(width, gap) for gap in gaps))
 
 
 def _blocked(tokens: int) -> Iterator[PatternFamily]:

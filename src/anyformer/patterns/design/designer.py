@@ -32,7 +32,7 @@ ENOUGH: Final = 8  # the search goes on until there are so many patterns to choo
 
 @final
 @dataclass(frozen=True)
-class Option:
+class DesignOption:
     """A pattern that is universal within the layers asked for, what it costs and what it carries."""
 
     family: PatternFamily
@@ -56,23 +56,23 @@ class Design:
     layers: int
     capacity: int  # what was asked for
     causal: bool
-    options: tuple[Option, ...]  # all that are universal in time, up to the last one that was needed
+    options: tuple[DesignOption, ...]  # all that are universal in time, up to the last one that was needed
     too_slow: int  # how many cheaper candidates take more layers
 
     @property
-    def fitting(self) -> tuple[Option, ...]:
+    def fitting(self) -> tuple[DesignOption, ...]:
         """The options that carry enough, the cheapest first."""
         return tuple(option for option in self.options if option.carried >= self.capacity)
 
     @property
-    def best(self) -> Option:
+    def best(self) -> DesignOption:
         """The cheapest pattern that carries enough."""
         return self.fitting[0]
 
     @property
-    def front(self) -> tuple[Option, ...]:
+    def front(self) -> tuple[DesignOption, ...]:
         """The options that carry more than all cheaper ones: one of them is the cheapest for any capacity."""
-        front = list[Option]()
+        front = list[DesignOption]()
         for option in self.options:
             if not front or option.carried > front[-1].carried:
                 front.append(option)
@@ -96,7 +96,7 @@ class Design:
         return {**asked, "best": in_short(self.best.family), "options": options, "too_slow": self.too_slow}
 
 
-def design(tokens: int, layers: int = 2, capacity: int = 1, causal: bool = False) -> Design:
+def design(tokens: int, layers: int = 2, capacity: int = 0, causal: bool = False) -> Design:
     """The cheapest pattern that is universal with s ≤ `layers` and carries at least `capacity` messages.
 
     >>> found = design(tokens=64, layers=2, capacity=20)
@@ -118,7 +118,7 @@ def design(tokens: int, layers: int = 2, capacity: int = 1, causal: bool = False
         raise PatternError(
             f"the capacity must be at most {tokens // 2}, as many as half of {tokens} tokens send; got {capacity}."
         )
-    options, too_slow = list[Option](), 0
+    options, too_slow = list[DesignOption](), 0
     for candidate in _in_order_of_cost(tokens, causal):
         option = _option(candidate, tokens, layers, causal)
         if option is None:
@@ -145,15 +145,16 @@ class _Costed:
 def _in_order_of_cost(tokens: int, causal: bool) -> Iterator[_Costed]:
     """The candidates, each once, however it is described; full attention last of all, which always fits."""
     # All connections are executed, so that their number is a bound: a pattern is tiled when its turn comes by this.
-    waiting = [(connections, False, place, family) for place, (family, connections) in enumerate(_counted(tokens, causal))]
-    bounds = {place: connections for connections, _, place, _ in waiting}
+    counted = list(_counted(tokens, causal))
+    waiting = [(connections, False, place) for place, (_, connections) in enumerate(counted)]
     heapq.heapify(waiting)
     while waiting:
-        cost, is_exact, place, family = heapq.heappop(waiting)
+        cost, is_exact, place = heapq.heappop(waiting)
+        family, connections = counted[place]
         if is_exact:
-            yield _Costed(family, cost, bounds[place])
+            yield _Costed(family, cost, connections)
         else:
-            heapq.heappush(waiting, (executed_pairs(family.at(tokens)), True, place, family))
+            heapq.heappush(waiting, (executed_pairs(family.at(tokens)), True, place))
     if tokens > LONGEST_FULL:
         full = Causal(Full()) if causal else Full()
         pairs = tokens * (tokens + 1) / 2 if causal else float(tokens**2)
@@ -183,13 +184,13 @@ def _digest(pattern: SparsityPattern) -> bytes:
     return told.digest()
 
 
-def _option(candidate: _Costed, tokens: int, layers: int, causal: bool) -> Option | None:
+def _option(candidate: _Costed, tokens: int, layers: int, causal: bool) -> DesignOption | None:
     pattern = candidate.family.at(tokens)
     assert all(one.loops().all() for one in pattern.lists()), "every token of a candidate sees itself"
     hops = hops_within(pattern.seen, layers, tokens - np.arange(tokens) if causal else None)
     if hops is None:
         return None
-    return Option(candidate.family, candidate.executed, candidate.connections, hops, _carried(pattern, layers))
+    return DesignOption(candidate.family, candidate.executed, candidate.connections, hops, _carried(pattern, layers))
 
 
 def _carried(pattern: SparsityPattern, layers: int) -> Capacity:
