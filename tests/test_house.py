@@ -65,7 +65,7 @@ WITHIN = {
     ],
     "patterns": [
         *("sizes", "neighbours", "tiling", "pattern", "arrangement"),
-        *("families", "catalogue", "exchange", "universality", "capacity", "design", "battery", "drawing"),
+        *("families", "catalogue", "exchange", "universality", "bottlenecks", "designing", "battery", "drawing"),
     ],
     "targets": [
         *("sizes", "domains", "moduli", "evaluation", "target", "ranges", "load"),

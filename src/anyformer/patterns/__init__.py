@@ -8,11 +8,11 @@
 from anyformer.errors import PatternError
 from anyformer.patterns.arrangement import Arrangement, intersection, multihead, sequential, union
 from anyformer.patterns.battery import check_pattern
-from anyformer.patterns.capacity.capacity import Capacity, capacity
-from anyformer.patterns.capacity.halves import Half
+from anyformer.patterns.bottlenecks.capacity import Capacity, capacity
+from anyformer.patterns.bottlenecks.halves import Half
 from anyformer.patterns.catalogue import CATALOGUE, COMBINATORS, combinators, descriptions, named
-from anyformer.patterns.design.designer import Design, DesignOption, design
-from anyformer.patterns.design.picture import draw_design
+from anyformer.patterns.designing.designer import Design, DesignOption, design
+from anyformer.patterns.designing.picture import draw_design
 from anyformer.patterns.drawing import draw
 from anyformer.patterns.exchange.adjacency import from_edges, from_mask_mod, from_matrix, from_networkx
 from anyformer.patterns.exchange.arrays import from_arrays, to_arrays, to_csr, to_dense, to_edges

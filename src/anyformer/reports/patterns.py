@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from rich.console import Group, RenderableType
 
-from anyformer.patterns.capacity.capacity import Capacity
+from anyformer.patterns.bottlenecks.capacity import Capacity
 from anyformer.patterns.catalogue import combinators, descriptions
-from anyformer.patterns.design.designer import Design, DesignOption
+from anyformer.patterns.designing.designer import Design, DesignOption
 from anyformer.patterns.exchange.json_form import to_json
 from anyformer.patterns.exchange.notation import DESCRIBED, in_short
 from anyformer.patterns.families.family import PatternFamily
@@ -15,7 +15,7 @@ from anyformer.patterns.pattern import SparsityPattern
 from anyformer.patterns.universality.report import UniversalityReport
 from anyformer.reports.terminal import count, facts, heading, paragraph, table
 
-SHOWN: Final = 8
+SHOWN: Final = 5
 """How many patterns to choose from are shown."""
 
 

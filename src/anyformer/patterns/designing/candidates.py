@@ -51,8 +51,8 @@ def _powers(most: int) -> list[int]:
 
 def _factorised(root: int) -> Iterator[PatternFamily]:
     sizes = sorted({max(1, root // 2), root, 2 * root})
-    for kind, size, how in itertools.product((Strided, Fixed, Axial), sizes, ("sequential", "union")):
-        yield kind(size, Arrangement(how))
+    for size, how in itertools.product(sizes, (Arrangement.SEQUENTIAL, Arrangement.UNION)):
+        yield from (Strided(size, how), Fixed(size, how), Axial(size, how))
 
 
 def _growing_windows(tokens: int, sides: int) -> Iterator[PatternFamily]:

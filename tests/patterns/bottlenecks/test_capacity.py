@@ -20,11 +20,11 @@ from anyformer.patterns import (
     from_matrix,
     named,
 )
-from anyformer.patterns.capacity import capacity as module
-from anyformer.patterns.capacity import halves
-from anyformer.patterns.capacity.flow import most_routes, separates, smallest_cut, unrolled
+from anyformer.patterns.bottlenecks import capacity as module
+from anyformer.patterns.bottlenecks import halves
+from anyformer.patterns.bottlenecks.flow import most_routes, separates, smallest_cut, unrolled
 from tests.patterns import naive
-from tests.patterns.capacity import brute_force
+from tests.patterns.bottlenecks import brute_force
 from tests.patterns.samples import random_pattern
 
 

@@ -21,8 +21,8 @@ from anyformer.patterns import (
     in_short,
     read_pattern,
 )
-from anyformer.patterns.design import candidates as grid
-from anyformer.patterns.design import designer
+from anyformer.patterns.designing import candidates as grid
+from anyformer.patterns.designing import designer
 from anyformer.patterns.tiling.compiler import tiling_of
 from anyformer.patterns.universality.reach import hops_within, smallest_hops
 from tests.patterns import naive
@@ -48,7 +48,7 @@ def searched(tokens, layers, causal):
 
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize(
-    ("tokens", "layers"), [(2, 1), (5, 2), (9, 3), *(pytest.param(n, 2, marks=pytest.mark.slow) for n in (13, 37, 64))]
+    ("tokens", "layers"), [(2, 1), (5, 2), (13, 2), *(pytest.param(n, 3, marks=pytest.mark.slow) for n in (9, 37, 64))]
 )
 def test_the_cheapest_of_all_candidates(tokens, layers, causal):
     every = searched(tokens, layers, causal)
@@ -64,11 +64,11 @@ def test_the_cheapest_of_all_candidates(tokens, layers, causal):
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_what_options_say_is_so(causal):
-    found = design(20, 3, 6, causal)
+    found = design(14, 3, 6, causal)
     costs = [option.executed for option in found.options]
     assert costs == sorted(costs)
     for option in found.options:
-        pattern, sets = option.family.at(20), naive.layers_of(option.family.at(20))
+        pattern, sets = option.family.at(14), naive.layers_of(option.family.at(14))
         assert option.hops == (naive.smallest_causal_s(sets) if causal else naive.smallest_s(sets)) <= 3
         assert option.connections == np.mean([one.connections for one in pattern.lists()])
         assert option.executed == cost(pattern) >= option.connections
@@ -77,7 +77,7 @@ def test_what_options_say_is_so(causal):
         assert report.is_causally_universal if causal else report.is_universal
     carried = [option.carried for option in found.front]
     assert carried == sorted(set(carried))
-    assert carried[-1] == 10
+    assert carried[-1] == 7
 
 
 def test_no_pattern_of_four_tokens_is_cheaper_than_what_all_patterns_allow():
@@ -118,11 +118,12 @@ def pattern_of(sees):
 
 
 def test_more_is_never_cheaper():
-    by_capacity = [design(30, 2, wanted).best.executed for wanted in (0, 1, 5, 10, 15)]
+    by_capacity = [design(18, 2, wanted).best.executed for wanted in (0, 4, 9)]
     assert by_capacity == sorted(by_capacity)
-    by_depth = [design(30, layers, 10).best.executed for layers in (1, 2, 3, 5)]
+    by_depth = [design(18, layers, 7).best.executed for layers in (1, 2, 4)]
     assert by_depth == sorted(by_depth, reverse=True)
-    assert design(30, 1).best.family == Full()
+    assert by_capacity[0] < by_capacity[-1]
+    assert by_depth[-1] < by_depth[0] == 32 * 18  # full attention, in one tile of 32 queries
 
 
 def test_only_candidates_are_chosen(monkeypatch):
@@ -136,7 +137,7 @@ def test_only_candidates_are_chosen(monkeypatch):
 
 
 def test_a_capacity_that_was_not_computed_counts_as_none(monkeypatch):
-    monkeypatch.setattr("anyformer.patterns.capacity.capacity.MOST_CONNECTIONS", 100)
+    monkeypatch.setattr("anyformer.patterns.bottlenecks.capacity.MOST_CONNECTIONS", 100)
     monkeypatch.setattr(designer, "MOST_CONNECTIONS", 100)
     monkeypatch.setattr(designer, "candidates", lambda tokens, causal: [Longformer(1, 1), Full()])
     found = design(16, 5, 0)
@@ -149,7 +150,7 @@ def test_a_capacity_that_was_not_computed_counts_as_none(monkeypatch):
 @pytest.mark.parametrize("tokens", [1, 2, 7, 100])
 def test_candidates_are_patterns_that_can_be_read_again(tokens):
     every = grid.candidates(tokens)
-    assert len(every) == len(grid.candidates(tokens, causal=True))
+    assert all(isinstance(family, Causal) for family in grid.candidates(tokens, causal=True))
     for family in every:
         assert read_pattern(in_short(family)) == family
         assert all(one.loops().all() for one in family.at(tokens).lists())
@@ -185,7 +186,7 @@ def test_a_design_as_json_and_as_a_picture(tmp_path):
 
 
 def test_the_picture_has_a_mark_for_every_option():
-    from anyformer.patterns.design.picture import picture
+    from anyformer.patterns.designing.picture import picture
 
     found = design(24, 3, 8)
     (panel,) = picture(found).axes

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from anyformer.errors import PatternError
-from anyformer.patterns.design.designer import Design, DesignOption
+from anyformer.patterns.designing.designer import Design, DesignOption
 from anyformer.patterns.exchange.notation import in_short
 from anyformer.pictures import (
     GROUND,

@@ -14,9 +14,9 @@ from typing import Any, Final, final
 import numpy as np
 
 from anyformer.errors import PatternError
-from anyformer.patterns.capacity.capacity import MOST_CONNECTIONS, Capacity
-from anyformer.patterns.capacity.capacity import capacity as capacity_of
-from anyformer.patterns.design.candidates import LONGEST_FULL, candidates
+from anyformer.patterns.bottlenecks.capacity import MOST_CONNECTIONS, Capacity
+from anyformer.patterns.bottlenecks.capacity import capacity as capacity_of
+from anyformer.patterns.designing.candidates import LONGEST_FULL, candidates
 from anyformer.patterns.exchange.json_form import to_json
 from anyformer.patterns.exchange.notation import in_short
 from anyformer.patterns.families.combinators import Causal

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final, final
 
-from anyformer.patterns.capacity.flow import Place, most_routes, separates, smallest_cut, unrolled
-from anyformer.patterns.capacity.halves import EVERY_HALF_TOKENS, Half, halves_of, shown_tokens
+from anyformer.patterns.bottlenecks.flow import Place, most_routes, separates, smallest_cut, unrolled
+from anyformer.patterns.bottlenecks.halves import EVERY_HALF_TOKENS, Half, halves_of, shown_tokens
 from anyformer.patterns.families.family import PatternFamily
 from anyformer.patterns.pattern import SparsityPattern
 from anyformer.patterns.sizes import whole_number
