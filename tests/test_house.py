@@ -28,6 +28,7 @@ SPINE = [
     "saved_folders",
     "settings",
     "catalogues",
+    "vector_code",
     "workers",
     "intervals",
     "patterns",

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from anyformer.attention.kernels.compiling import compiled
 from anyformer.attention.kernels.instructions import weigh_row
-from anyformer.attention.kernels.vectors import vector_bytes
+from anyformer.vector_code import compiled, vector_bytes
 
 
 def exponentials(x: np.ndarray) -> np.ndarray:

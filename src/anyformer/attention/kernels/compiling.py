@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from anyformer.attention.kernels.vectors import vector_bytes
 from anyformer.patterns.tiling.parts import QUERIES
+from anyformer.vector_code import vector_bytes
 
 CACHE_LINE = 64
 
@@ -39,17 +39,9 @@ def shape_for(width: int, size: int, register: int | None = None) -> Shape:
     return Shape(size, lanes, vectors, full, max(1, sums // (QUERIES // full)), dividing, rows)
 
 
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile without the interpreter's lock, keeping the result on disk where there is a place for it."""
-    try:
-        return njit(nogil=True, cache=True, fastmath={"contract"})(function)
-    except RuntimeError:  # no place for a cache: every process compiles again
-        return njit(nogil=True, fastmath={"contract"})(function)
-
-
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that kernels call, compiled into them."""
-    return njit(nogil=True, inline="always", fastmath={"contract"})(function)
+    return njit(nogil=True, inline="always")(function)
 
 
 @inlined

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import llvmlite.binding
 from llvmlite import ir
+from numba import njit
 from numba.core import cgutils
 
 INDEX: Final = ir.IntType(64)
@@ -22,6 +23,14 @@ def vector_bytes() -> int:
     """The length of a vector register."""
     features = llvmlite.binding.get_host_cpu_features()
     return 64 if features.get("avx512f", False) else 32 if features.get("avx", False) else 16
+
+
+def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """Compile, keeping the result on disk beside the source or in the user's cache, if either can be written."""
+    try:
+        return njit(nogil=True, cache=True, **options)(function)  # type: ignore[no-any-return]
+    except RuntimeError:  # no place for a cache: every process compiles again
+        return njit(nogil=True, **options)(function)  # type: ignore[no-any-return]
 
 
 class Vectors:
@@ -44,13 +53,13 @@ class Vectors:
             pointer = self.builder.gep(pointer, [index(offset) if isinstance(offset, int) else offset])
         return pointer
 
-    def load(self, pointer: Any) -> Any:
-        """A vector from anywhere."""
-        return self.builder.load(self.builder.bitcast(pointer, self.vector.as_pointer()), align=self.size)
+    def load(self, pointer: Any, align: int | None = None) -> Any:
+        """A vector from anywhere, or from a multiple of `align` bytes."""
+        return self.builder.load(self.builder.bitcast(pointer, self.vector.as_pointer()), align=align or self.size)
 
-    def store(self, vector: Any, pointer: Any) -> None:
-        """A vector to anywhere."""
-        self.builder.store(vector, self.builder.bitcast(pointer, self.vector.as_pointer()), align=self.size)
+    def store(self, vector: Any, pointer: Any, align: int | None = None) -> None:
+        """A vector to anywhere, or to a multiple of `align` bytes."""
+        self.builder.store(vector, self.builder.bitcast(pointer, self.vector.as_pointer()), align=align or self.size)
 
     def broadcast(self, number: Any) -> Any:
         """One number in all lanes."""
