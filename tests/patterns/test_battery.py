@@ -74,7 +74,7 @@ def test_planted_faults_are_caught(family, message):
 def test_a_wrong_export_is_caught(monkeypatch):
     from anyformer.patterns import battery
 
-    monkeypatch.setattr(battery, "to_edges", lambda pattern, layer: np.zeros((0, 2), dtype=np.int64))
+    monkeypatch.setattr(battery, "to_edges", lambda pattern, layer, head: np.zeros((0, 2), dtype=np.int64))
     with pytest.raises(PatternError, match="must be the same as edges, CSR and matrix"):
         check_pattern(Ring())
 

@@ -16,6 +16,7 @@ from anyformer.patterns.designing.picture import draw_design
 from anyformer.patterns.drawing import draw
 from anyformer.patterns.exchange.adjacency import from_edges, from_mask_mod, from_matrix, from_networkx
 from anyformer.patterns.exchange.arrays import from_arrays, to_arrays, to_csr, to_dense, to_edges
+from anyformer.patterns.exchange.block_shares import MOST_BLOCK_SHARE, block_share, require_sparse_blocks
 from anyformer.patterns.exchange.flex_attention import block_mask, mask_mod
 from anyformer.patterns.exchange.json_form import from_json, to_json
 from anyformer.patterns.exchange.notation import in_short, parse, read_pattern
@@ -41,6 +42,7 @@ from anyformer.patterns.universality.report import Universality, UniversalityRep
 __all__ = [
     "CATALOGUE",
     "COMBINATORS",
+    "MOST_BLOCK_SHARE",
     "Answer",
     "Arrangement",
     "Axial",
@@ -82,6 +84,7 @@ __all__ = [
     "Universality",
     "UniversalityReport",
     "block_mask",
+    "block_share",
     "blocked",
     "capacity",
     "causal",
@@ -108,6 +111,7 @@ __all__ = [
     "parse",
     "reached",
     "read_pattern",
+    "require_sparse_blocks",
     "sequential",
     "single",
     "tiling_of",

@@ -79,15 +79,19 @@ def _check_list(name: str, neighbours: Neighbours) -> None:
 
 
 def _check_exports(name: str, pattern: SparsityPattern) -> None:
-    _check_same(name, "its Boolean matrices", from_matrix(to_dense(pattern)).seen, pattern.seen)
+    dense = to_dense(pattern)
+    _check_same(name, "its Boolean matrices", from_matrix(dense).seen, pattern.seen)
     _check_same(name, "its JSON", from_json(to_json(pattern)), pattern)
     _check_same(name, "its named arrays", from_arrays(to_arrays(pattern)), pattern)
-    for layer in range(pattern.period):
-        pairs = [tuple(pair) for pair in to_edges(pattern, layer).tolist()]
-        sparse = list(zip(*(part.tolist() for part in to_csr(pattern, layer).nonzero()), strict=True))
-        dense = [tuple(pair) for pair in np.argwhere(to_dense(pattern)[layer].any(axis=0)).tolist()]
-        if not pairs == sparse == dense:
-            raise PatternError(f"{name} must be the same as edges, CSR and matrix; layer {layer} differs.")
+    for layer, lists in enumerate(pattern.layers):
+        for head in range(len(lists)):
+            pairs = [tuple(pair) for pair in to_edges(pattern, layer, head).tolist()]
+            sparse = list(zip(*(part.tolist() for part in to_csr(pattern, layer, head).nonzero()), strict=True))
+            matrix = [tuple(pair) for pair in np.argwhere(dense[layer, head]).tolist()]
+            if not pairs == sparse == matrix:
+                raise PatternError(
+                    f"{name} must be the same as edges, CSR and matrix; list {head} of layer {layer} differs."
+                )
 
 
 def _check_laws(name: str, pattern: SparsityPattern) -> None:

@@ -76,11 +76,11 @@ class _Flow:
 
     def outwards(self, token: int, phase: int) -> Integers:
         """After how many hops each token has heard of this one, if it speaks first in this phase; shape (tokens,)."""
-        return self._depths(self._out, token, phase).min(axis=0)
+        return np.asarray(self._depths(self._out, token, phase).min(axis=0))
 
     def inwards(self, token: int, phase: int) -> Integers:
         """After how many hops this token has heard of each, at a hop that ends in this phase; shape (tokens,)."""
-        return self._depths(self._into, token, phase)[0]
+        return np.asarray(self._depths(self._into, token, phase)[0])
 
     def _depths(self, graph: Any, token: int, phase: int) -> Integers:
         """The distance of every node, shape (period, tokens).
