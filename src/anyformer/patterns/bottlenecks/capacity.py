@@ -103,7 +103,7 @@ def capacity(pattern: PatternFamily | SparsityPattern, layers: int, tokens: int 
     if connections > MOST_CONNECTIONS:
         reason = f"{connections:,} connections in {layers} layers are more than the {MOST_CONNECTIONS:,} followed"
         return Capacity(at.tokens, layers, None, reason=reason)
-    network, halves = unrolled(steps), halves_of(at)
+    network, halves = unrolled(steps), halves_of(at, layers)
     carried = [most_routes(network, half.sources, half.targets) for half in halves]
     value = min(carried)
     half = halves[carried.index(value)]
