@@ -97,7 +97,7 @@ WITHIN = {
     ],
     "parity": ["inputs", "rows", "rounding", "runners", "comparing"],
     "attention": [
-        *("kernels", "threads", "compiled", "gathered", "backends", "plans", "explain", "operator", "sparse", "reference"),
+        *("kernels", "threads", "compiled", "gathered", "backends", "plans", "explain", "operator", "flex", "sparse", "reference"),
     ],
     "training": ["data", "run", "tasks", "reproduction"],
     "reports": [

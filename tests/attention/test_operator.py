@@ -63,7 +63,8 @@ original = plans.tiling_of
         (lambda x: {"attention_mask": torch.full((2, 30), -1e9)}, "Give no additive mask"),
         (lambda x: {"layer": -1}, "layer must be"),
         (lambda x: {"scale": float("nan")}, "scale must be a finite number"),
-        (lambda x: {"backend": "cuda"}, "backend must be one of numba, gather"),
+        (lambda x: {"backend": "flex"}, "must have tensors on CUDA; got cpu"),
+        (lambda x: {"backend": "cuda"}, "backend must be one of numba, gather, flex"),
     ],
 )
 def test_bad_input_is_refused(change, message):

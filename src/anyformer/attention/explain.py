@@ -5,8 +5,12 @@ from typing import final
 
 import torch
 
-from anyformer.attention.backends import chosen, implementation
+from anyformer.attention.backends import FLEX, chosen, implementation
 from anyformer.attention.plans import Pattern, layers_of, tiling_for
+from anyformer.patterns.exchange.block_shares import require_sparse_blocks, touched_blocks
+from anyformer.patterns.pattern import SparsityPattern
+
+_FLEX_BLOCK = 128  # FlexAttention's own
 
 
 @final
@@ -87,7 +91,11 @@ def explain(
     work = []
     for index, lists in enumerate(layers_of(pattern, tokens)):
         for head, neighbours in enumerate(lists):
-            tiling = tiling_for(neighbours, backend)
-            executed = implementation(backend).pairs_computed(tiling)
-            work.append(ListWork(index, head, len(lists), tiling.connections, executed, tiling.in_rows))
+            if backend == FLEX:
+                require_sparse_blocks(SparsityPattern((lists,)))
+                executed, in_rows = len(touched_blocks(neighbours, _FLEX_BLOCK)[0]) * _FLEX_BLOCK**2, 0
+            else:
+                tiling = tiling_for(neighbours, backend)
+                executed, in_rows = implementation(backend).pairs_computed(tiling), tiling.in_rows
+            work.append(ListWork(index, head, len(lists), neighbours.connections, executed, in_rows))
     return Explanation(tokens, backend, tuple(work))
