@@ -14,6 +14,7 @@ from anyformer.patterns import (
     Ring,
     check_universality,
     from_matrix,
+    from_pairs,
 )
 from anyformer.patterns.universality import cycle_patching, solver
 from anyformer.patterns.universality.cycle_patching import patched_path
@@ -28,13 +29,33 @@ def no_solver(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ortools.sat.python.cp_model", None)
 
 
+def assert_path(seen, order):
+    """Token by token, by sets."""
+    assert sorted(order.tolist()) == list(range(seen.tokens))
+    sees = naive.sets(seen)
+    assert all(before in sees[after] for before, after in itertools.pairwise(order.tolist()))
+
+
 @pytest.mark.parametrize(("tokens", "seed"), [(1024, 0), (1024, 7), (2048, 0)])
 def test_random_keys_have_a_path_without_the_solver(tokens, seed, no_solver):
-    pattern = Random(seed=seed).at(tokens)
-    order = patched_path(pattern.union)
-    assert sorted(order.tolist()) == list(range(tokens))
-    sees = naive.sets(pattern.union)
-    assert all(before in sees[after] for before, after in itertools.pairwise(order.tolist()))
+    seen = Random(seed=seed).at(tokens).union
+    assert_path(seen, patched_path(seen))
+
+
+def test_few_keys_take_exchanges_between_several_tokens(monkeypatch):
+    """Cycles of two or three tokens with 16 keys each have almost no place where two tokens could exchange theirs."""
+    seen = Random(keys=16).at(8192).union
+    assert_path(seen, patched_path(seen))
+    monkeypatch.setattr(cycle_patching, "_LONGEST", 0)
+    assert patched_path(seen) is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_three_keys_that_are_seen_three_times_are_enough(seed):
+    rng, tokens = np.random.default_rng(seed), 700
+    keys = np.concatenate([rng.permutation(tokens) for _ in range(3)])
+    seen = from_pairs(tokens, np.tile(np.arange(tokens), 3), keys)
+    assert_path(seen, patched_path(seen))
 
 
 def test_the_checker_says_who_found_it(no_solver):
