@@ -66,7 +66,7 @@ WITHIN = {
     ],
     "patterns": [
         *("sizes", "neighbours", "tiling", "pattern", "arrangement"),
-        *("families", "catalogue", "exchange", "universality", "battery", "drawing"),
+        *("families", "catalogue", "exchange", "universality", "bottlenecks", "designing", "battery", "drawing"),
     ],
     "targets": [
         *("sizes", "domains", "moduli", "evaluation", "target", "ranges", "load"),

@@ -77,15 +77,36 @@ def is_star(sees):
 def verdict(pattern):
     layers = layers_of(pattern)
     everything = set(range(len(layers[0])))
-    if any(each != everything for each in dependencies(layers)):
-        return "REFUTED"
     lists = [sets(neighbours) for layer in pattern.layers for neighbours in layer]
+    known = dependencies(layers)
+    if is_causal(lists) and all(each == set(range(k + 1)) for k, each in enumerate(known)):
+        return "CAUSAL" if all(sees[k] for sees in lists for k in everything) else "NOT_COVERED"
+    if any(each != everything for each in known):
+        return "REFUTED"
     loops = all(k in sees[k] for sees in lists for k in everything)
     if loops and smallest_s(layers) is not None and has_path(layers):
         return "PAPER_B"
     if any(map(is_star, lists)):
         return "STAR"
     return "AVERAGING" if all(sees[k] for sees in lists for k in everything) else "NOT_COVERED"
+
+
+def is_causal(lists):
+    """Whether nobody sees a later token and somebody an earlier one."""
+    pairs = [(k, j) for sees in lists for k in range(len(sees)) for j in sees[k]]
+    return all(j <= k for k, j in pairs) and any(j < k for k, j in pairs)
+
+
+def smallest_causal_s(layers):
+    """After how many layers every token knows all earlier ones, keeping what it knows; None if it never does."""
+    wanted, known, t = [set(range(k + 1)) for k in range(len(layers[0]))], [{k} for k in range(len(layers[0]))], 0
+    while known != wanted or not t:
+        if t > len(layers) * len(wanted):
+            return None
+        layer = layers[t % len(layers)]
+        known = [known[k] | set().union(*(known[j] for j in layer[k])) for k in range(len(layer))]
+        t += 1
+    return t
 
 
 def pieces(sees, without):

@@ -8,7 +8,11 @@
 from anyformer.errors import PatternError
 from anyformer.patterns.arrangement import Arrangement, intersection, multihead, sequential, union
 from anyformer.patterns.battery import check_pattern
+from anyformer.patterns.bottlenecks.capacity import Capacity, capacity
+from anyformer.patterns.bottlenecks.halves import Half
 from anyformer.patterns.catalogue import CATALOGUE, COMBINATORS, combinators, descriptions, named
+from anyformer.patterns.designing.designer import Design, DesignOption, design
+from anyformer.patterns.designing.picture import draw_design
 from anyformer.patterns.drawing import draw
 from anyformer.patterns.exchange.adjacency import from_edges, from_mask_mod, from_matrix, from_networkx
 from anyformer.patterns.exchange.arrays import from_arrays, to_arrays, to_csr, to_dense, to_edges
@@ -46,11 +50,15 @@ __all__ = [
     "BlockLocal",
     "Blocked",
     "Butterfly",
+    "Capacity",
     "Causal",
+    "Design",
+    "DesignOption",
     "DilatedWindow",
     "Fixed",
     "Full",
     "Growth",
+    "Half",
     "Hypercube",
     "Intersection",
     "Longformer",
@@ -78,12 +86,15 @@ __all__ = [
     "block_mask",
     "block_share",
     "blocked",
+    "capacity",
     "causal",
     "check_pattern",
     "check_universality",
     "combinators",
     "descriptions",
+    "design",
     "draw",
+    "draw_design",
     "first_hops",
     "from_arrays",
     "from_edges",

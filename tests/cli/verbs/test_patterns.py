@@ -19,7 +19,7 @@ def test_list_names_the_whole_catalogue(call):
 
 @pytest.mark.parametrize(
     ("name", "code", "verdict"),
-    [("strided", 0, "paper_b"), ("plain-star", 0, "star"), ("causal", 1, "refuted"), ("block-local", 1, "refuted")],
+    [("strided", 0, "paper_b"), ("plain-star", 0, "star"), ("causal", 0, "causal"), ("block-local", 1, "refuted")],
 )
 def test_check_says_what_is_known_and_ends_accordingly(call, name, code, verdict):
     outcome = call("pattern", "check", name, "--tokens", 7, "--json")
@@ -30,6 +30,24 @@ def test_check_says_what_is_known_and_ends_accordingly(call, name, code, verdict
     assert text.code == code
     for condition in ("1. self-loops", "2. path γ", "3. reach", "connections"):
         assert condition in text.out
+
+
+def test_check_shows_the_capacity_and_where_messages_get_stuck(call):
+    outcome = call("pattern", "check", "star", "--tokens", 40, "--layers", 3, "--json")
+    found = outcome.data["capacity"]
+    assert (found["value"], found["messages"], found["layers"]) == (6, 20, 3)
+    assert len(found["cut"]) == 6
+    text = call("pattern", "check", "star", "--tokens", 40, "--layers", 3).out
+    assert "6 of 20 messages in 3 layers" in text
+    assert "bottleneck" in text
+    assert "bottleneck" not in call("pattern", "check", "full", "--tokens", 7).out
+
+
+def test_check_asks_causal_patterns_about_causal_functions(call):
+    text = call("pattern", "check", "causal-strided", "--tokens", 16).out
+    assert "causally universal" in text
+    assert "causal reach" in text
+    assert "repair" not in text
 
 
 def test_options_of_a_pattern(call):
@@ -48,6 +66,9 @@ def test_options_of_a_pattern(call):
         (("check", "onion(ring)", "--tokens", 5), "Did you mean 'union'"),
         (("check", "nowhere.json", "--tokens", 5), "must be a file that can be read"),
         (("check", "ring", "--tokens", 5, "--seconds", 0), "seconds must be more than 0"),
+        (("check", "ring", "--tokens", 5, "--layers", 0), "layers must be at least 1; got 0"),
+        (("design", "--tokens", 8, "--capacity", 5), "the capacity must be at most 4"),
+        (("design", "--tokens", 8, "-o", "design.gif"), "must end in one of .svg, .png, .pdf"),
         (("draw", "ring", "--tokens", 5, "-o", "ring.gif"), "must end in one of .svg, .png, .pdf"),
         (("draw", "ring", "--tokens", 5000, "-o", "ring.svg"), "at most 256 tokens"),
         (("check", "[red]x\x1b[31m", "--tokens", 5), "a pattern must be one of"),
@@ -95,6 +116,27 @@ def test_a_pattern_of_one_length_needs_no_tokens(call, tmp_path):
     assert call("pattern", "check", outcome.out, "--json").data == outcome.data
     assert "must be left out or be 7" in call("pattern", "check", saved, "--tokens", 8).err
     assert call("pattern", "draw", saved, "-o", tmp_path / "mine.svg", "--json").data["tokens"] == 7
+
+
+def test_design_finds_the_cheapest_and_shows_others(call, tmp_path):
+    place = tmp_path / "design.svg"
+    outcome = call("pattern", "design", "--tokens", 24, "--capacity", 8, "-o", place, "--json")
+    assert outcome.code == 0
+    assert outcome.data["output"] == str(place)
+    assert place.read_text().startswith("<?xml")
+    best = next(option for option in outcome.data["options"] if option["fits"])
+    assert best["pattern"] == outcome.data["best"]
+    assert best["capacity"] >= 8
+    text = call("pattern", "design", "--tokens", 24, "--capacity", 8).out
+    assert "24 tokens, universal within 2 layers, a capacity of at least 8 in 2" in text
+    assert f"cheapest: {best['pattern']}" in text
+    assert "The cheapest for other capacities" in text
+    # What it names can be checked.
+    checked = call("pattern", "check", best["pattern"], "--tokens", 24, "--json").data
+    assert (checked["capacity"]["value"], checked["reach"]["hops"]) == (best["capacity"], best["hops"])
+    assert (
+        "causally universal within 3 layers" in call("pattern", "design", "--tokens", 9, "--layers", 3, "--causal").out
+    )
 
 
 SORT = ("sort", "--positions", "--tokens", 3, "--epsilon", 0.4)
@@ -146,6 +188,8 @@ def test_compare_shows_dense_and_sparse_side_by_side(call):
         (("--pattern", "ring", "--method", "averaging"), "averaging takes no sparsity pattern"),
         (("--method", "sparse-averaging"), "sparse-averaging needs a sparsity pattern"),
         (("--pattern", "causal"), "never depends on input"),
+        (("--pattern", "causal", "--method", "sparse-averaging"), "a pattern in which tokens see later ones too"),
+        (("--pattern", "causal", "--method", "sparse-selective-shift"), "in which tokens see later ones too"),
         (("--pattern", "causal", "--method", "compile"), "needs token 0 to attend to token 1"),
         (("--probability-map", "hardmax"), "a probability map must be one of softmax, sparsemax, entmax"),
         (("--probability-map", "entmax:x"), "alpha must be"),

@@ -19,6 +19,8 @@ def agree(pattern):
     assert report.verdict.name == naive.verdict(pattern)
     assert (report.path.answer is Answer.HOLDS) == naive.has_path(layers)
     assert report.reach.hops == naive.smallest_s(layers)
+    if report.causal_reach is not None:
+        assert report.causal_reach.hops == naive.smallest_causal_s(layers)
     assert Answer.UNDECIDED not in (report.self_loops.answer, report.path.answer, report.reach.answer)
     check_witnesses(pattern, report)
     return report

@@ -13,7 +13,7 @@ def check_witnesses(pattern, report):
     if report.path.answer is Answer.HOLDS:
         assert naive.is_path(layers, report.path.gamma)
     check_path_witness(sees, report.path.witness)
-    for pair in (report.never_meet, report.reach.witness):
+    for pair in (report.never_meet, report.reach.witness, report.causal_reach and report.causal_reach.witness):
         if isinstance(pair, NeverMeet):
             assert pair.input not in naive.learns_from(sees, pair.output)
         if isinstance(pair, NeverTogether):

@@ -1,4 +1,4 @@
-"""`pattern list`, `pattern check` and `pattern draw`: which tokens may attend to which, and is that universal?"""
+"""`pattern list`, `check`, `design` and `draw`: which tokens may attend to which, and is that universal?"""
 
 from pathlib import Path
 from typing import Annotated
@@ -33,18 +33,42 @@ def list_patterns(json: Json = False) -> None:
 def check(
     name: Name,
     tokens: Tokens = None,
+    layers: Annotated[int, typer.Option(help="In how many layers messages cross, for the capacity.")] = 2,
     seconds: Annotated[float, typer.Option(help="How long the solver may look for a path.")] = 10.0,
     json: Json = False,
 ) -> None:
-    """Is a Transformer with this pattern a universal approximator? Exit code 0 only if a theorem shows it."""
-    from anyformer.patterns import check_universality, read_pattern
-    from anyformer.reports.patterns import described, universality_view
+    """Is a Transformer with this pattern a universal approximator? Exit code 0 only if a theorem shows it.
+
+    Causal patterns are asked about causal functions. The capacity says how many messages cross between halves.
+    """
+    from anyformer.patterns import capacity, check_universality, read_pattern
+    from anyformer.reports.patterns import described, universality_data, universality_view
 
     pattern = read_pattern(name)
-    report = check_universality(pattern, tokens, seconds)
-    emit(json, {**report.to_json(), **described(pattern)}, universality_view(report))
-    if not report.is_universal:
+    report, carried = check_universality(pattern, tokens, seconds), capacity(pattern, layers, tokens)
+    emit(json, {**universality_data(report, carried), **described(pattern)}, universality_view(report, carried))
+    if not (report.is_universal or report.is_causally_universal):
         raise typer.Exit(CHECK_FAILED)
+
+
+@app.command("design")
+def design_pattern(
+    tokens: Annotated[int, typer.Option(help="The length of the sequences.")],
+    layers: Annotated[int, typer.Option(help="All tokens are mixed, and messages cross, in so many layers.")] = 2,
+    capacity: Annotated[int, typer.Option(help="How many messages cross between halves, at least.")] = 0,
+    causal: Annotated[bool, typer.Option("--causal", help="No token sees a later one.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="A picture: .svg, .png or .pdf.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Find the cheapest universal pattern that carries enough, by the pairs that a layer executes."""
+    from anyformer.patterns import design, draw_design
+    from anyformer.reports.patterns import design_view
+
+    found = design(tokens, layers, capacity, causal)
+    place = None if output is None else draw_design(found, output)
+    emit(json, {**found.to_json(), "output": place and str(place)}, design_view(found))
 
 
 @app.command()

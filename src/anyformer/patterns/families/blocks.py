@@ -22,7 +22,7 @@ class Blocked(PatternFamily):
 
     >>> from anyformer.patterns import BigBird
     >>> bigbird = Blocked(BigBird(half_width=1, global_tokens=1, random_keys=3), block=64)
-    >>> bigbird.at(4096).layer(0).keys_of(200).size // 64  # itself, two neighbours, the global one, three at random
+    >>> bigbird.at(4096).layer(0).keys_of(2000).size // 64  # itself, two neighbours, the global one, three at random
     7
 
     A causal pattern on blocks still lets a token see the later ones of its own block: use Causal(Blocked(…)).

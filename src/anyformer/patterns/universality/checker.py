@@ -1,6 +1,6 @@
 """Is a Transformer with this sparsity pattern a universal approximator? Each condition has its own witness.
 
-The verdicts follow from five facts. A layer computes X + (attention), so what has reached a token stays there.
+The verdicts follow from six facts. A layer computes X + (attention), so what has reached a token stays there.
 
 - *Refuted.* If the union graph of all layers is not strongly connected, some output never depends on some input,
   and no function in which it does can be approximated. If it is strongly connected, every output comes to depend on
@@ -13,6 +13,8 @@ The verdicts follow from five facts. A layer computes X + (attention), so what h
   every token a value that tells all inputs apart (docs/sparse.md). Neither γ nor self-loops are needed, because the
   residual keeps a token's own value. But every token must attend to at least one token, or its weights cannot add up to
   1.
+- *Causal*: where no token sees a later one, the same means tell all inputs up to a token apart, if every output comes
+  to depend on every earlier input; so every causal function can be approximated (`causality.py`, docs/sparse.md).
 - With self-loops, strong connection gives s ≤ p(n − 1): over a period, the set of tokens that a source has reached
   grows unless it is everything. So NOT_COVERED remains only for patterns in which some token sees no token.
 
@@ -28,6 +30,7 @@ from anyformer.patterns.exchange.notation import in_short
 from anyformer.patterns.families.family import PatternFamily
 from anyformer.patterns.pattern import SparsityPattern
 from anyformer.patterns.sizes import length
+from anyformer.patterns.universality.causality import causal_reach, causal_repair, is_causal
 from anyformer.patterns.universality.conditions import Answer, Reach, Relay, SelfLoops, TokenPath
 from anyformer.patterns.universality.connectivity import components, unreachable_pair
 from anyformer.patterns.universality.growth import growth
@@ -63,7 +66,7 @@ def check_universality(
     """
     if not seconds > 0:
         raise PatternError(f"seconds must be more than 0; got {seconds}. Give the solver some time.")
-    at = _built(pattern, tokens)
+    at = built(pattern, tokens)
     family = pattern if isinstance(pattern, PatternFamily) else None
     parts = components(at.union)
     never = unreachable_pair(parts)
@@ -71,24 +74,27 @@ def check_universality(
     path = find_path(at.union, parts, family.path(at.tokens) if family else None, seconds)
     reach = _reach(at, loops, never)
     relay = _relay(at)
+    causal = causal_reach(at) if is_causal(at) else None
     return UniversalityReport(
         pattern=in_short(pattern),
         tokens=at.tokens,
         period=at.period,
-        verdict=_verdict(at, loops, path, reach, relay, never),
+        verdict=_verdict(at, loops, path, reach, relay, causal),
         self_loops=loops,
         path=path,
         reach=reach,
         relay=relay,
-        never_meet=never and NeverMeet(*never),
+        never_meet=_never_meet(never, causal),
         connections=tuple(seen.connections for seen in at.seen),
         growth=growth(family, at) if family else None,
-        repair=repair_for_paper_b(at.union, parts, loops, path, seconds),
-        repair_without_path=repair_without_path(loops, parts),
+        causal_reach=causal,
+        repair=causal_repair(at) if causal else repair_for_paper_b(at.union, parts, loops, path, seconds),
+        repair_without_path=causal_repair(at) if causal else repair_without_path(loops, parts),
     )
 
 
-def _built(pattern: PatternFamily | SparsityPattern, tokens: int | None) -> SparsityPattern:
+def built(pattern: PatternFamily | SparsityPattern, tokens: int | None) -> SparsityPattern:
+    """The pattern at this length; a pattern of one length is returned as it is."""
     if isinstance(pattern, PatternFamily):
         if tokens is None:
             raise PatternError(f"tokens must be given with a family, which has any length; got only {pattern!r}.")
@@ -128,6 +134,13 @@ def _reach(pattern: SparsityPattern, loops: SelfLoops, never: tuple[int, int] | 
     return Reach(Answer.HOLDS, found, found, at_least=found)
 
 
+def _never_meet(never: tuple[int, int] | None, causal: Reach | None) -> NeverMeet | None:
+    """An input that never reaches an output: in a causal pattern an earlier one, if there is such a pair."""
+    if causal is not None and isinstance(causal.witness, NeverMeet):
+        return causal.witness
+    return never and NeverMeet(*never)
+
+
 def _relay(pattern: SparsityPattern) -> Relay | None:
     for layer, lists in enumerate(pattern.layers):
         for head, one in enumerate(lists):
@@ -144,14 +157,16 @@ def _verdict(
     path: TokenPath,
     reach: Reach,
     relay: Relay | None,
-    never: tuple[int, int] | None,
+    causal: Reach | None,
 ) -> Universality:
-    if never is not None:
+    has_blind_token = any((neighbours.degrees == 0).any() for neighbours in at.lists())
+    if causal is not None and causal.answer is Answer.HOLDS:
+        return Universality.NOT_COVERED if has_blind_token else Universality.CAUSAL
+    if isinstance(reach.witness, NeverMeet):
         return Universality.REFUTED
     met = [condition.answer is Answer.HOLDS for condition in (loops, path, reach)]
     if all(met):
         return Universality.PAPER_B
     if relay is not None:
         return Universality.STAR
-    has_blind_token = any((neighbours.degrees == 0).any() for neighbours in at.lists())
     return Universality.NOT_COVERED if has_blind_token else Universality.AVERAGING

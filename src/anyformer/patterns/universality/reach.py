@@ -6,6 +6,7 @@ passed on to the tokens that see them (a window of 1 has few in each of its n âˆ
 sources united over the neighbours (two hops of âˆšn keys each reach all tokens).
 """
 
+import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,16 +23,42 @@ _ROWS_AT_ONCE = 2**15  # gathered bit sets: 16 MB at 4,096 sources
 _THIN, _GATHERED, _ENTRY = 40.0, 0.2, 1.0
 
 
-def smallest_hops(layers: Sequence[Neighbours]) -> int:
-    """The smallest s with S_k^s = all tokens for every k.
+def smallest_hops(layers: Sequence[Neighbours], listeners: Integers | None = None) -> int:
+    """The smallest s with S_k^s = all tokens for every k, or all those that ever reach it.
 
     Args:
-        layers: what each of the cyclic layers can see; all with self-loops, their union strongly connected.
+        layers: what each of the cyclic layers can see; all with self-loops.
+        listeners: how many tokens each token reaches in the end, itself included, shape (tokens,); all of them if it is
+            not given, and then the union of the layers must be strongly connected.
     """
     tokens = layers[0].tokens
     steps = [_Layer(seen) for seen in layers]
+    reached = _all_tokens(tokens) if listeners is None else listeners
+    return max(_hops_from(some, steps, int(reached[some].sum())) for some in _chunks(tokens))
+
+
+def hops_within(layers: Sequence[Neighbours], most: int, listeners: Integers | None = None) -> int | None:
+    """The smallest s as above if it is at most `most`, otherwise None; any layers with self-loops will do.
+
+    A few sources go first: where they do not get everywhere in time, the others need not be followed.
+    """
+    tokens = layers[0].tokens
+    steps, reached = [_Layer(seen) for seen in layers], _all_tokens(tokens) if listeners is None else listeners
+    hops = 0
+    for some in (each_once(np.array([0, tokens // 2, tokens - 1])), *_chunks(tokens)):
+        hops = max(hops, _hops_from(some, steps, int(reached[some].sum()), most))
+        if hops > most:
+            return None
+    return hops
+
+
+def _all_tokens(tokens: int) -> Integers:
+    return np.full(tokens, tokens, dtype=np.int64)
+
+
+def _chunks(tokens: int) -> list[Integers]:
     chunk = max(1, _SOURCES_AT_ONCE // tokens)
-    return max(_hops_from(np.arange(start, min(start + chunk, tokens)), steps) for start in range(0, tokens, chunk))
+    return np.split(np.arange(tokens), range(chunk, tokens, chunk))
 
 
 def expected_nanoseconds(layers: Sequence[Neighbours], hops: int) -> float:
@@ -66,14 +93,17 @@ class _Layer:
         return np.bincount(self.seen.indices, minlength=self.seen.tokens) - 1
 
 
-def _hops_from(sources: Integers, layers: Sequence[_Layer]) -> int:
-    """After how many hops every token has heard of each of these sources."""
+def _hops_from(sources: Integers, layers: Sequence[_Layer], pairs: int, most: float = math.inf) -> int:
+    """After how many hops so many pairs have met, of one of these sources and a token that hears of it.
+
+    Where it takes more than `most`, the answer is some larger number.
+    """
     heard = np.zeros((layers[0].seen.tokens, len(sources)), dtype=np.bool_)
     heard[sources, np.arange(len(sources))] = True
     # What the layer at hand has not passed on yet is what came in since its last turn: the last `period` hops.
     news = deque([np.flatnonzero(heard)], maxlen=len(layers))
-    missing, hops = heard.size - len(sources), 0
-    while missing or not hops:
+    missing, hops = pairs - len(sources), 0
+    while (missing or not hops) and hops <= most:
         layer = layers[hops % len(layers)]
         fresh = _hop(heard, layer, np.concatenate(news))
         news.append(fresh)

@@ -17,6 +17,7 @@ class Universality(enum.Enum):
     PAPER_B = "universal: it meets all three conditions of Paper B's Assumption 1"
     STAR = "universal: it contains a star, which suffices by BigBird's argument"
     AVERAGING = "universal: every output comes to depend on every input, which suffices for averaging neighbourhoods"
+    CAUSAL = "causally universal: outputs depend on all earlier inputs and no later ones, which suffices for averaging"
     NOT_COVERED = "not covered: no theorem here applies, which does not mean that it is not universal"
     REFUTED = "refuted: some output can never depend on some input"
 
@@ -37,13 +38,25 @@ class UniversalityReport:
     never_meet: NeverMeet | None
     connections: tuple[int, ...]  # of each layer, over all its heads
     growth: Growth | None
-    repair: Repair  # to meet all three conditions
-    repair_without_path: Repair  # to meet conditions 1 and 3, which is more than averaging needs
+    causal_reach: Reach | None  # of a causal pattern: does every output come to depend on every earlier input?
+    repair: Repair  # to meet all three conditions; a causal pattern stays causal and becomes causally universal
+    repair_without_path: Repair  # to meet conditions 1 and 3, which is more than averaging needs; or as above
 
     @property
     def is_universal(self) -> bool:
         """Whether some theorem shows that it is universal."""
         return self.verdict in (Universality.PAPER_B, Universality.STAR, Universality.AVERAGING)
+
+    @property
+    def is_causally_universal(self) -> bool:
+        """Whether a theorem shows that it is universal among functions whose outputs depend on no later input."""
+        return self.verdict is Universality.CAUSAL
+
+    @property
+    def repair_in_words(self) -> str:
+        """What the repair is for, and the repair."""
+        aim = "to be causally universal" if self.causal_reach else "to meet Assumption 1"
+        return f"{aim}: {self.repair}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain dictionaries, lists, strings and numbers."""
@@ -57,9 +70,10 @@ class UniversalityReport:
             f"  3. reach: {self.reach}",
         ]
         lines += [f"  star: {self.relay}"] if self.relay else []
+        lines += [f"  causal reach: {self.causal_reach}"] if self.causal_reach else []
         counts = ", ".join(f"{count:,}" for count in self.connections)
         lines.append(f"  connections a layer: {counts}{f'; grow as {self.growth}' if self.growth else ''}")
-        lines += [f"  to meet Assumption 1: {self.repair}"] if self.repair.connections else []
+        lines += [f"  {self.repair_in_words}"] if self.repair.connections else []
         return "\n".join(lines)
 
 
