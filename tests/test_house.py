@@ -97,7 +97,7 @@ WITHIN = {
     "parity": ["inputs", "rows", "rounding", "runners", "comparing"],
     "attention": [
         *("kernels", "threads", "compiled", "gathered", "backends", "plans", "operator", "sparse"),
-        *("widening",),
+        *("widening", "module", "huggingface"),
     ],
     "training": ["data", "run", "tasks", "reproduction"],
     "reports": [
