@@ -50,9 +50,7 @@ def test_it_is_pytorch_s_attention_under_the_mask(pattern, batch_first, bias, pa
     results = []
     for layer, more in ((theirs, {"attn_mask": unseen(pattern).repeat(BATCH, 1, 1)}), (ours, {})):
         inputs = [x.clone().requires_grad_() for x in given]
-        mixed, weights = layer(
-            *inputs, key_padding_mask=padding() if padded else None, need_weights=False, **more
-        )
+        mixed, weights = layer(*inputs, key_padding_mask=padding() if padded else None, need_weights=False, **more)
         real = ~padding() if batch_first else ~padding().T
         mixed[real].pow(2).sum().backward()
         results.append([mixed[real].detach(), *(x.grad for x in inputs), *(p.grad for p in layer.parameters())])
