@@ -65,7 +65,9 @@ def densely(model: Any, pattern: PatternFamily) -> Iterator[Any]:
         key, value = (x.repeat_interleave(query.shape[1] // x.shape[1], dim=1) for x in (key, value))
         queries, keys = query.shape[2], key.shape[2]
         masks = torch.from_numpy(to_dense(pattern.at(keys)))  # (period, lists, queries, keys)
-        seen = masks[calls % len(masks)][torch.arange(query.shape[1]) % masks.shape[1]][:, -queries:]
+        seen = masks[calls % model.config.num_hidden_layers % len(masks)][
+            torch.arange(query.shape[1]) % masks.shape[1]
+        ][:, -queries:]
         scale = query.shape[-1] ** -0.5 if scaling is None else scaling
         scores = query @ key.transpose(2, 3) * scale + (0 if attention_mask is None else attention_mask)
         calls += 1

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from torch import Tensor, nn
 
+from anyformer.attention.huggingface.decoding import attend_newest
 from anyformer.attention.huggingface.masks import read, too_few_queries
 from anyformer.attention.plans import Pattern
 from anyformer.attention.widening import attend_widened
@@ -34,14 +35,15 @@ def attend(
     """Sparse attention as `transformers` calls it: (batch, heads, tokens, size) → (batch, tokens, heads, size)."""
     _refuse_dropout(dropout)
     refuse_others(others)
-    if query.shape[2] != key.shape[2]:
-        raise too_few_queries(query.shape[2], key.shape[2])
     keep, later_are_hidden = read(module, attention_mask, is_causal)
+    if query.shape[2] > key.shape[2] or (query.shape[2] < key.shape[2] and not later_are_hidden):
+        raise too_few_queries(query.shape[2], key.shape[2])
     groups = query.shape[1] // key.shape[1]
     if groups > 1:
         key, value = (x.repeat_interleave(groups, dim=1) for x in (key, value))
     pattern = _earlier(pattern) if later_are_hidden else pattern
-    mixed = attend_widened(query, key, value, pattern, keep, scaling, layer=module.layer_idx)
+    way = attend_widened if query.shape[2] == key.shape[2] else attend_newest
+    mixed = way(query, key, value, pattern, keep, scaling, layer=module.layer_idx)
     return mixed.transpose(1, 2).contiguous(), None
 
 

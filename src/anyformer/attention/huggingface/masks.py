@@ -36,7 +36,8 @@ def padding_mask(
             " such as a sliding window, packed sequences or blocks. Turn that off in its config, for example"
             " sliding_window=None, and give an attention_mask with packed sequences unpacked."
         )
-    if q_length != kv_length or q_offset or kv_offset:
+    is_causal = mask_function is causal_mask_function
+    if kv_offset or q_offset + q_length != kv_length or (q_offset and not is_causal):
         raise too_few_queries(q_length, kv_length)
     keep = torch.ones(batch_size, kv_length, dtype=torch.bool, device=device)
     if attention_mask is not None:
@@ -46,7 +47,7 @@ def padding_mask(
                 f" {tuple(attention_mask.shape)}. Pairs are chosen by the pattern; the mask is for padding alone."
             )
         keep = attention_mask.bool()
-    return keep.to(CAUSAL if mask_function is causal_mask_function else BOTH_WAYS)
+    return keep.to(CAUSAL if is_causal else BOTH_WAYS)
 
 
 def read(module: nn.Module, mask: object, is_causal: bool | None) -> tuple[Tensor | None, bool]:
@@ -72,6 +73,6 @@ def read(module: nn.Module, mask: object, is_causal: bool | None) -> tuple[Tenso
 def too_few_queries(queries: int, keys: int) -> AttentionError:
     """Why there must be as many queries as keys."""
     return AttentionError(
-        f"there must be as many queries as keys; got {queries} and {keys}. A pattern is made for a whole sequence:"
-        " generate with use_cache=False, and give no past_key_values."
+        "there must be as many queries as keys, or the newest queries of a decoder whose cache grows; got"
+        f" {queries} and {keys}. Generate with transformers' usual cache, or with use_cache=False."
     )

@@ -37,8 +37,8 @@ def use_sparse_attention(model: Model, pattern: Pattern) -> Model:
 
     Raises:
         AttentionError: for a model that would ignore the pattern, or whose attention is another one. What cannot be
-            seen in advance is refused when it is met: weights to drop, a cache, sliding windows, soft caps, biases,
-            masks that are not (batch, tokens), output_attentions.
+            seen in advance is refused when it is met: weights to drop, a cache that would not be exact, sliding
+            windows, soft caps, biases, masks that are not (batch, tokens), output_attentions.
 
     Example:
         >>> from transformers import BertConfig, BertModel
