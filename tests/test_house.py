@@ -28,6 +28,7 @@ SPINE = [
     "saved_folders",
     "settings",
     "catalogues",
+    "vector_code",
     "workers",
     "intervals",
     "patterns",
@@ -96,7 +97,8 @@ WITHIN = {
     ],
     "parity": ["inputs", "rows", "rounding", "runners", "comparing"],
     "attention": [
-        *("kernels", "threads", "compiled", "gathered", "backends", "plans", "operator", "sparse"),
+        *("kernels", "threads", "compiled", "gathered", "backends", "plans", "explain", "operator"),
+        *("flex", "sparse", "reference"),
         *("widening", "module", "huggingface"),
     ],
     "training": ["data", "run", "tasks", "reproduction"],

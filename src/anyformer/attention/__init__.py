@@ -8,13 +8,22 @@ from anyformer.extras import require
 
 require("torch", extra="torch", what="sparse attention")
 
+from anyformer.attention.explain import Explanation, ListWork, explain
 from anyformer.attention.module import SparseAttention
 from anyformer.attention.sparse import sparse_attention
 
 if TYPE_CHECKING:
     from anyformer.attention.huggingface import use_sparse_attention
 
-__all__ = ["AttentionError", "SparseAttention", "sparse_attention", "use_sparse_attention"]
+__all__ = [
+    "AttentionError",
+    "Explanation",
+    "ListWork",
+    "SparseAttention",
+    "explain",
+    "sparse_attention",
+    "use_sparse_attention",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import dropout as drop
 
 from anyformer import patterns
-from anyformer.attention.plans import layer_of
+from anyformer.attention.plans import layers_of
 from anyformer.attention.widening import attend_widened
 from anyformer.errors import MixerError, PatternError
 from anyformer.mixers.attention import Attention, AttentionHeads
@@ -52,7 +52,8 @@ class SparseSelfAttention(AttentionHeads):
 
     def seen(self, hidden: Tensor, keep: Tensor | None) -> Tensor:
         """The pairs of the pattern whose keys are kept."""
-        lists = layer_of(self.pattern, hidden.shape[1], self.layer)[: self.heads]
+        layers = layers_of(self.pattern, hidden.shape[1])
+        lists = layers[self.layer % len(layers)][: self.heads]
         dense = np.zeros((len(lists), hidden.shape[1], hidden.shape[1]), dtype=np.bool_)
         for matrix, neighbours in zip(dense, lists, strict=True):
             matrix[neighbours.queries(), neighbours.indices] = True

@@ -4,21 +4,34 @@ from typing import Any
 
 from rich.console import Group, RenderableType
 
-from anyformer.patterns.catalogue import descriptions
+from anyformer.patterns.catalogue import combinators, descriptions
+from anyformer.patterns.exchange.json_form import to_json
+from anyformer.patterns.exchange.notation import DESCRIBED
+from anyformer.patterns.families.family import PatternFamily
+from anyformer.patterns.pattern import SparsityPattern
 from anyformer.patterns.universality.report import UniversalityReport
 from anyformer.reports.terminal import count, facts, heading, paragraph, table
 
 
 def catalogue_data() -> dict[str, Any]:
     """The catalogue as a JSON object."""
-    return {"patterns": [{"name": name, "is": what} for name, what in descriptions().items()]}
+    listed = {"patterns": descriptions(), "combinators": combinators()}
+    return {key: [{"name": name, "is": what} for name, what in each.items()] for key, each in listed.items()}
 
 
 def catalogue_view() -> RenderableType:
     """The catalogue as text."""
-    return table(
-        ("pattern", "which tokens see which"), list(descriptions().items()), wrapping=("which tokens see which",)
+    seen = "which tokens see which"
+    return Group(
+        table(("pattern", seen), list(descriptions().items()), wrapping=(seen,)),
+        table(("combination", seen), list(combinators().items()), wrapping=(seen,)),
+        paragraph("Combine them as in causal(union(ring, star)) or blocked(bigbird:random_keys=3):block=64."),
     )
+
+
+def described(pattern: PatternFamily | SparsityPattern) -> dict[str, Any]:
+    """The pattern itself within JSON that is about it: what was printed can be read as a pattern again."""
+    return {DESCRIBED: to_json(pattern)}
 
 
 def universality_view(report: UniversalityReport) -> RenderableType:

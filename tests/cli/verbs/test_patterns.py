@@ -1,16 +1,20 @@
 """`pattern list`, `check` and `draw`, and `--pattern` and `--probability-map` of the other verbs."""
 
+import json
+
 import pytest
 
 from anyformer.construction import METHODS
-from anyformer.patterns import CATALOGUE
+from anyformer.patterns import CATALOGUE, COMBINATORS, Strided, to_json
 
 
 def test_list_names_the_whole_catalogue(call):
     outcome = call("pattern", "list", "--json")
     assert outcome.code == 0
     assert [entry["name"] for entry in outcome.data["patterns"]] == list(CATALOGUE)
-    assert all(name in call("pattern", "list").out for name in CATALOGUE)
+    assert [entry["name"] for entry in outcome.data["combinators"]] == list(COMBINATORS)
+    text = call("pattern", "list").out
+    assert all(name in text for name in (*CATALOGUE, *COMBINATORS))
 
 
 @pytest.mark.parametrize(
@@ -40,7 +44,9 @@ def test_options_of_a_pattern(call):
         (("check", "nonsense", "--tokens", 5), "a pattern must be one of full, sliding-window"),
         (("check", "strided:stride=x", "--tokens", 5), "stride must be a whole number"),
         (("check", "ring", "--tokens", 0), "tokens must be"),
-        (("check", "ring"), "--tokens"),
+        (("check", "ring"), "tokens must be given with a family"),
+        (("check", "onion(ring)", "--tokens", 5), "Did you mean 'union'"),
+        (("check", "nowhere.json", "--tokens", 5), "must be a file that can be read"),
         (("check", "ring", "--tokens", 5, "--seconds", 0), "seconds must be more than 0"),
         (("draw", "ring", "--tokens", 5, "-o", "ring.gif"), "must end in one of .svg, .png, .pdf"),
         (("draw", "ring", "--tokens", 5000, "-o", "ring.svg"), "at most 256 tokens"),
@@ -64,6 +70,33 @@ def test_draw_writes_a_picture(call, tmp_path):
     assert place.read_text().startswith("<?xml")
 
 
+COMBINED = "union(ring, blocked(sliding-window:half_width=2):block=3)"
+
+
+def test_combinations_are_read_and_what_is_printed_can_be_read_again(call, tmp_path):
+    text = call("pattern", "check", COMBINED, "--tokens", 14)
+    assert text.code == 0
+    assert COMBINED in text.out
+    outcome = call("pattern", "check", COMBINED, "--tokens", 14, "--json")
+    saved = tmp_path / "report.json"
+    saved.write_text(outcome.out)
+    for again in (outcome.out, saved, outcome.data["pattern"], json.dumps(outcome.data["described"])):
+        assert call("pattern", "check", again, "--tokens", 14, "--json").data == outcome.data
+    drawn = call("pattern", "draw", saved, "--tokens", 14, "-o", tmp_path / "drawn.svg", "--json")
+    assert drawn.data["pattern"] == COMBINED
+    assert call("pattern", "check", drawn.out, "--tokens", 14, "--json").data == outcome.data
+
+
+def test_a_pattern_of_one_length_needs_no_tokens(call, tmp_path):
+    saved = tmp_path / "mine.json"
+    saved.write_text(json.dumps(to_json(Strided().at(7))))
+    outcome = call("pattern", "check", saved, "--json")
+    assert (outcome.code, outcome.data["tokens"], outcome.data["reach"]["hops"]) == (0, 7, 2)
+    assert call("pattern", "check", outcome.out, "--json").data == outcome.data
+    assert "must be left out or be 7" in call("pattern", "check", saved, "--tokens", 8).err
+    assert call("pattern", "draw", saved, "-o", tmp_path / "mine.svg", "--json").data["tokens"] == 7
+
+
 SORT = ("sort", "--positions", "--tokens", 3, "--epsilon", 0.4)
 
 
@@ -83,6 +116,15 @@ def test_a_sparse_model_goes_all_the_way(call, tmp_path, method):
     assert "sliding-window, 7 connections a layer" in call("describe", folder).out
     traced = call("trace", folder, "--input", "0.1, 0.9, 0.4", "--json")
     assert traced.code == 0
+
+
+def test_a_plan_takes_combinations_and_files(call, tmp_path):
+    combined = call("plan", *SORT, "--pattern", "union(ring, star)", "--json")
+    assert combined.data["pattern"] == "union(ring, star)"
+    saved = tmp_path / "mine.json"
+    saved.write_text(json.dumps({"kind": "union", "parts": [{"kind": "ring"}, {"kind": "star"}]}))
+    again = call("plan", *SORT, "--pattern", saved, "--json").data
+    assert {**again, "expected_seconds": None} == {**combined.data, "expected_seconds": None}
 
 
 @pytest.mark.slow

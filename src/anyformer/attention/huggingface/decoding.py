@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from anyformer.attention.plans import Pattern, layer_of
+from anyformer.attention.plans import Pattern, layers_of
 from anyformer.attention.widening import NARROW
 from anyformer.errors import AttentionError
 from anyformer.patterns.neighbours import Neighbours
@@ -25,7 +25,9 @@ def attend_newest(
     Only the keys that a query sees are read.
     """
     (_, heads, queries, size), tokens = q.shape, k.shape[2]
-    lists, before = (layer_of(pattern, count, layer) for count in (tokens, tokens - queries))
+    lists, before = (
+        layers[layer % len(layers)] for layers in (layers_of(pattern, count) for count in (tokens, tokens - queries))
+    )
     if len(lists) != len(before) or not all(map(_goes_on, lists, before)):
         raise AttentionError(
             "with a cache, a pattern must have the same rows at every length; from"

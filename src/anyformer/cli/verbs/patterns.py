@@ -11,9 +11,14 @@ from anyformer.cli.output import Json, emit
 app = typer.Typer(help="Sparsity patterns: the catalogue, the universality checker, pictures.", no_args_is_help=True)
 
 Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="A pattern of the catalogue, with options: strided, strided:stride=4.")
+    str,
+    typer.Argument(
+        metavar="PATTERN",
+        help="A pattern of the catalogue, with options, or a combination: strided, strided:stride=4, "
+        "'causal(union(ring, star))'; or a .json file, or JSON.",
+    ),
 ]
-Tokens = Annotated[int, typer.Option(help="The length of the sequences.")]
+Tokens = Annotated[int | None, typer.Option(help="The length of the sequences; JSON of one length needs none.")]
 
 
 @app.command("list")
@@ -27,16 +32,17 @@ def list_patterns(json: Json = False) -> None:
 @app.command()
 def check(
     name: Name,
-    tokens: Tokens,
+    tokens: Tokens = None,
     seconds: Annotated[float, typer.Option(help="How long the solver may look for a path.")] = 10.0,
     json: Json = False,
 ) -> None:
     """Is a Transformer with this pattern a universal approximator? Exit code 0 only if a theorem shows it."""
-    from anyformer.patterns import check_universality, parse
-    from anyformer.reports.patterns import universality_view
+    from anyformer.patterns import check_universality, read_pattern
+    from anyformer.reports.patterns import described, universality_view
 
-    report = check_universality(parse(name), tokens, seconds)
-    emit(json, report.to_json(), universality_view(report))
+    pattern = read_pattern(name)
+    report = check_universality(pattern, tokens, seconds)
+    emit(json, {**report.to_json(), **described(pattern)}, universality_view(report))
     if not report.is_universal:
         raise typer.Exit(CHECK_FAILED)
 
@@ -44,14 +50,18 @@ def check(
 @app.command()
 def draw(
     name: Name,
-    tokens: Tokens,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="A picture: .svg, .png or .pdf.")],
+    tokens: Tokens = None,
     json: Json = False,
 ) -> None:
     """Draw which token sees which in each layer, after how many hops, and the path γ."""
+    from anyformer.patterns import SparsityPattern, in_short, read_pattern
     from anyformer.patterns import draw as draw_pattern
-    from anyformer.patterns import parse
+    from anyformer.reports.patterns import described
     from anyformer.reports.terminal import paragraph
 
-    place = draw_pattern(parse(name), output, tokens)
-    emit(json, {"pattern": name, "tokens": tokens, "output": str(place)}, paragraph(f"drawn to {place}"))
+    pattern = read_pattern(name)
+    place = draw_pattern(pattern, output, tokens)
+    drawn = pattern.tokens if isinstance(pattern, SparsityPattern) else tokens
+    data = {"pattern": in_short(pattern), "tokens": drawn, "output": str(place), **described(pattern)}
+    emit(json, data, paragraph(f"drawn to {place}"))

@@ -34,6 +34,17 @@ def smallest_hops(layers: Sequence[Neighbours]) -> int:
     return max(_hops_from(np.arange(start, min(start + chunk, tokens)), steps) for start in range(0, tokens, chunk))
 
 
+def expected_nanoseconds(layers: Sequence[Neighbours], hops: int) -> float:
+    """About how long `smallest_hops` takes if s is at most `hops`: all its hops thin, or all of them thick.
+
+    Every layer passes on every pair (token, source) once if all hops are thin.
+    """
+    tokens = layers[0].tokens
+    thin = sum(_THIN * tokens * (seen.connections - tokens) for seen in layers)
+    thick = [_GATHERED * _Layer(seen).gathered * tokens / 8 + _ENTRY * tokens**2 for seen in layers]
+    return min(thin, hops / len(layers) * sum(thick))
+
+
 @dataclass(frozen=True, eq=False)
 class _Layer:
     seen: Neighbours
