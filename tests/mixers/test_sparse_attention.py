@@ -168,6 +168,10 @@ def test_json_and_folders_give_the_pattern_back(pattern, tmp_path):
         ("sparse-attention:heads=4,pattern=star", PatternAttention(4, Star())),
         ("sparse_attention:pattern=longformer:half_width=8,heads=2", PatternAttention(2, Longformer(half_width=8))),
         (
+            "sparse-attention:pattern=causal(union(ring, longformer:half_width=2,global_tokens=3)),heads=2",
+            PatternAttention(2, Causal(Union((Ring(), Longformer(2, 3))))),
+        ),
+        (
             "sparse-attention:heads=4, pattern=(longformer: half_width=8, global_tokens=2)",
             PatternAttention(4, Longformer(8, 2)),
         ),
