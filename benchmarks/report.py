@@ -37,6 +37,7 @@ compared were timed round-robin in one process on two threads; set-up and compil
         "growth": "Growth",
         "mixers": "Mixers against self-attention",
         "sparse_attention": "Sparse attention against its peers",
+        "sparse_training": "Training with sparse attention",
     },
 )
 COMPILED = Page(

@@ -99,6 +99,7 @@ WITHIN = {
     "attention": [
         *("kernels", "threads", "compiled", "gathered", "backends", "plans", "explain", "operator"),
         *("flex", "sparse", "reference"),
+        *("widening", "module", "huggingface"),
     ],
     "training": ["data", "run", "tasks", "reproduction"],
     "reports": [
