@@ -48,6 +48,14 @@ class Numbers:
         found = [row for row in self.given["rows"] if (row["contender"], row["threads"]) == (name, 1)]
         return float(max(row["flops"] / row["best"] for row in found) / 1e9)
 
+    def speed_up(self) -> float:
+        """How many times faster sgemm was on two threads, by the clock, than on one by the processor: median rounds."""
+        found = [row for row in self.given["rows"] if row["contender"] == SGEMM and row["way"] == BOTH]
+        rates = {
+            threads: [row["flops"] / row["median"] for row in found if row["threads"] == threads] for threads in (1, 2)
+        }
+        return float(min(rates[2]) / max(rates[1]))
+
     def counted(self, pattern: str, tokens: int) -> dict[str, Any] | None:
         """The pairs of a pattern, and those that are executed."""
         wanted = (one for one in self.given["patterns"] if (one["pattern"], one["tokens"]) == (pattern, tokens))
