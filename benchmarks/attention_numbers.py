@@ -56,6 +56,11 @@ class Numbers:
         }
         return float(min(rates[2]) / max(rates[1]))
 
+    @property
+    def has_peak(self) -> bool:
+        """Whether sgemm used the widest instructions there are; otherwise it is no peak to have a share of."""
+        return not (self.given["instructions"] == "AVX-512" and "SkylakeX" not in self.given["sgemm_library"])
+
     def counted(self, pattern: str, tokens: int) -> dict[str, Any] | None:
         """The pairs of a pattern, and those that are executed."""
         wanted = (one for one in self.given["patterns"] if (one["pattern"], one["tokens"]) == (pattern, tokens))

@@ -61,6 +61,7 @@ class Entry:
 def measure(size: Size, beside: Path | None = None) -> dict[str, Any]:
     """Everything; `beside` is a file with one more contender (`benchmarks/peers/attention.py`)."""
     torch.manual_seed(0)
+    sgemm(PRODUCTS[:1])  # before a peer imports SciPy, whose BLAS would then not be told of AVX-512
     with _threads(1):
         compared = _compared(beside)
         growth = [row for case in CASES if case.is_linear for row in _growth(case, size)]

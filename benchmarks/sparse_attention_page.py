@@ -35,7 +35,7 @@ def render(given: dict[str, Any]) -> str:
             f"All patterns at {tokens:,} tokens, {BOTH}, one thread: ms, and times ours.",
             _by_pattern(numbers, tokens),
             _manner(numbers),
-            "Every length, forward alone, two threads, memory: [docs/results/sparse_attention.md]"
+            "Every length, forward alone, growth, memory: [docs/results/sparse_attention.md]"
             "(../docs/results/sparse_attention.md).",
         ]
     )
@@ -129,8 +129,9 @@ def _by_length(numbers: Numbers, pattern: str, way: str, threads: int) -> str:
 def _by_pattern(numbers: Numbers, tokens: int) -> str:
     names = list(dict.fromkeys(name for each in numbers.patterns for name in numbers.names(each, BOTH)))
     rows = [[name, *(_cell(numbers, each, name, tokens, BOTH, 1) for each in numbers.patterns)] for name in names]
-    shares = [numbers.share(each, tokens, BOTH) for each in numbers.patterns]
-    rows.append(["ours, share of sgemm", *("" if share is None else f"{share:.0%}" for share in shares)])
+    if numbers.has_peak:
+        shares = [numbers.share(each, tokens, BOTH) for each in numbers.patterns]
+        rows.append(["ours, share of sgemm", *("" if share is None else f"{share:.0%}" for share in shares)])
     return _table(["", *numbers.patterns], rows)
 
 
@@ -150,6 +151,14 @@ def _cell(numbers: Numbers, pattern: str, name: str, tokens: int, way: str, thre
 
 
 def _shares(numbers: Numbers) -> Iterable[str]:
+    if not numbers.has_peak:
+        return (
+            "### Share of the machine's peak",
+            f"Left out: in this run sgemm was {numbers.given['sgemm_library']}, {numbers.peak(SGEMM):.0f} GFlop/s on one "
+            f"thread, which does not use {numbers.given['instructions']} and is no peak of this machine. PyTorch's own "
+            f"sgemm, of which its dense attention is made, reaches {numbers.peak(SGEMM_BY_TORCH):.0f} GFlop/s here: where "
+            "a machine runs that closer to its peak, the ratios to dense attention and to the peers are smaller.",
+        )
     lengths = numbers.lengths()
     rows = []
     for pattern, way in itertools.product(numbers.patterns, (FORWARD, BOTH)):
