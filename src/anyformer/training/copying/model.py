@@ -1,0 +1,103 @@
+"""A small Transformer encoder whose heads see what a sparsity pattern lets them see.
+
+Norms come before attention and feed-forward layers. Positions are learned and start as large as symbols: half of their
+coordinates as waves, with which a head easily finds a token at some distance from its own, and half of them at random,
+which tell tokens apart at once.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, gelu, scaled_dot_product_attention
+
+from anyformer.patterns import SparsityPattern
+from anyformer.training.copying.task import Alphabet
+from anyformer.training.tasks.initialization import positions
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Scores of all words for every hidden symbol, (batch, length, vocabulary), and their loss if it was asked for."""
+
+    scores: Tensor
+    loss: Tensor | None
+
+
+class Copier(nn.Module):
+    """Embeddings, `layers` blocks, and the scores of the hidden symbols."""
+
+    def __init__(self, alphabet: Alphabet, pattern: SparsityPattern, layers: int, width: int, heads: int) -> None:
+        super().__init__()
+        self.half = alphabet.half
+        self.symbols = nn.Embedding(alphabet.vocabulary, width)
+        self.positions = nn.Parameter(first_positions(alphabet.tokens, width))
+        self.blocks = nn.ModuleList(Block(width, PatternAttention(width, heads, pattern, k)) for k in range(layers))
+        self.norm = nn.LayerNorm(width)
+        self.scores = nn.Linear(width, alphabet.vocabulary)
+
+    def forward(self, tokens: Tensor, copied: Tensor | None = None) -> Scored:
+        """Scores for the second s of (batch, tokens) sequences; with the right symbols also the mean loss."""
+        stream = self.symbols(tokens) + self.positions
+        for block in self.blocks:
+            stream = block(stream)
+        scores = self.scores(self.norm(stream[:, self.half + 1 :]))
+        return Scored(scores, None if copied is None else cross_entropy(scores.flatten(0, 1), copied.flatten()))
+
+
+def first_positions(tokens: int, width: int) -> Tensor:
+    """(tokens, width): entries of mean square 1, at random in the first half of the coordinates, waves in the others.
+
+    The fastest wave tells neighbours apart, the slowest has the length of the sequence.
+    """
+    rates = torch.logspace(math.log10(math.pi), math.log10(2 * math.pi / tokens), width // 4)
+    start = math.sqrt(2) * positions(tokens, width, rates)
+    start[:, : width - 2 * len(rates)].normal_()
+    return start
+
+
+class Block(nn.Module):
+    """Attention and a feed-forward layer, each behind a norm and beside a residual connection."""
+
+    def __init__(self, width: int, attention: nn.Module) -> None:
+        super().__init__()
+        self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attention = attention
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, stream: Tensor) -> Tensor:
+        """(batch, tokens, width) to the same."""
+        stream = stream + self.attention(self.first(stream))
+        return stream + self.down(gelu(self.up(self.second(stream))))
+
+
+class PatternAttention(nn.Module):
+    """Self-attention of one layer of a network: head h sees list h modulo their number of layer l modulo the period."""
+
+    def __init__(self, width: int, heads: int, pattern: SparsityPattern, layer: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.inputs, self.outputs = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.register_buffer("sees", seen_by_heads(pattern, layer, heads), persistent=False)
+
+    def forward(self, stream: Tensor) -> Tensor:
+        """(batch, tokens, width) to the same."""
+        batch, tokens, width = stream.shape
+        split = self.inputs(stream).view(batch, tokens, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        mixed = scaled_dot_product_attention(*split.unbind(), attn_mask=self.sees)
+        return self.outputs(mixed.transpose(1, 2).reshape(batch, tokens, width))
+
+
+def seen_by_heads(pattern: SparsityPattern, layer: int, heads: int) -> Tensor:
+    """(heads or 1, tokens, tokens): true where a head's query sees a key; one matrix if all heads see the same.
+
+    Dense, which is right for sequences of at most some hundred tokens.
+    """
+    lists = pattern.layers[layer % pattern.period]
+    shown = lists if len(lists) == 1 else [lists[head % len(lists)] for head in range(heads)]
+    sees = np.zeros((len(shown), pattern.tokens, pattern.tokens), dtype=np.bool_)
+    for place, neighbours in enumerate(shown):
+        sees[place, neighbours.queries(), neighbours.indices] = True
+    return torch.from_numpy(sees)
