@@ -45,6 +45,7 @@ SPINE = [
     "comparison",
     "parity",
     "zoo",
+    "attention",
     "mixers",
     "training",
     "reports",
@@ -94,6 +95,9 @@ WITHIN = {
         *("pytorch", "huggingface", "stock", "transformer_lens", "onnx", "vnnlib", "formats"),
     ],
     "parity": ["inputs", "rows", "rounding", "runners", "comparing"],
+    "attention": [
+        *("kernels", "threads", "compiled", "gathered", "backends", "plans", "operator", "sparse"),
+    ],
     "training": ["data", "run", "tasks", "reproduction"],
     "reports": [
         *("layout", "terminal", "stages", "catalogue", "patterns", "programs", "plans", "models", "verification"),

@@ -101,6 +101,10 @@ class MixerError(AnyformerError):
     """A mixer that cannot be built or run as asked, or that breaks a promise all mixers make."""
 
 
+class AttentionError(AnyformerError):
+    """Sparse attention that was asked for in a way that cannot be: shapes, types, devices, models."""
+
+
 class WorkerError(AnyformerError):
     """Workers that cannot be reached, or that cannot be sent the work."""
 

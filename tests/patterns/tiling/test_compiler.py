@@ -59,6 +59,7 @@ def test_a_query_is_in_one_tile_of_a_part() -> None:
         real = part.queries[part.queries != NOBODY]
         assert len(np.unique(real)) == len(real)
         assert part.queries.shape[1] == QUERIES
+        assert (part.queries.dtype, part.keys.dtype, part.masks.dtype) == (np.int32, np.int32, np.uint32)
 
 
 @pytest.mark.parametrize(

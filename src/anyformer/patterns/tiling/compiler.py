@@ -133,8 +133,7 @@ def _cut(pairs: _Pairs, order: Integers, tokens: int, share: float) -> tuple[Til
     place = np.empty(tokens, dtype=np.int64)
     place[order] = np.arange(len(order))
     bits = np.uint32(1) << (place[pairs.queries[columns.entries]] % QUERIES).astype(np.uint32)
-    # Each bit occurs once in a column, so that the sum is the union.
-    masks = np.add.reduceat(bits, columns.starts)[taken]
+    masks = np.bitwise_or.reduceat(bits, columns.starts)[taken]
     codes = columns.codes[taken]
     used, tile_of = np.unique(codes // tokens, return_inverse=True)
     starts = np.concatenate([[0], np.cumsum(np.bincount(tile_of, minlength=len(used)))])

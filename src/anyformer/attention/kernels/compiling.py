@@ -1,0 +1,55 @@
+"""What all kernels share: the shape they are compiled for, how they are compiled, and buffers on whole cache lines."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from anyformer.attention.kernels.vectors import sums_at_once, vector_bytes
+from anyformer.patterns.tiling.parts import QUERIES
+
+CACHE_LINE = 64
+
+
+class Shape(NamedTuple):
+    """Sizes that are known when a kernel is compiled. Head sizes that are cut alike share their kernels."""
+
+    size: int  # bytes of a number
+    lanes: int  # of a vector of channels
+    vectors: int  # of channels that are held at once
+    query_lanes: int  # of a vector of queries
+    score_rows: int  # keys, queries and keys again whose sums are held at once in the three products
+    mix_rows: int
+    spread_rows: int
+
+
+def shape_for(width: int, size: int) -> Shape:
+    """For heads of `width` channels, a multiple of the smallest vector, and numbers of `size` bytes."""
+    full, sums = vector_bytes() // size, sums_at_once()
+    lanes = next(lanes for lanes in (full, full // 2, full // 4, 2, 1) if lanes and width % lanes == 0)
+    vectors = next(n for n in (4, 3, 2, 1) if width // lanes % n == 0)
+    rows = max(1, sums // vectors)
+    fitting = max(n for n in (1, 2, 4, 8) if n <= rows)
+    return Shape(size, lanes, vectors, full, max(1, sums // (QUERIES // full)), fitting, rows)
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile without the interpreter's lock, keeping the result on disk where there is a place for it."""
+    try:
+        return njit(nogil=True, cache=True, fastmath={"contract"})(function)
+    except RuntimeError:  # no place for a cache: every process compiles again
+        return njit(nogil=True, fastmath={"contract"})(function)
+
+
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that kernels call, compiled into them."""
+    return njit(nogil=True, inline="always", fastmath={"contract"})(function)
+
+
+@inlined
+def aligned(count, like):
+    """An array of so many numbers of the type of `like` that starts with a cache line."""
+    room = np.empty(count + CACHE_LINE, like.dtype)
+    start = -room.ctypes.data % CACHE_LINE // like.itemsize
+    return room[start : start + count]
