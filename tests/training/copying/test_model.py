@@ -9,7 +9,7 @@ pytest.importorskip("accelerate", reason="training needs more: pip install anyfo
 from anyformer.patterns import Fixed, SlidingWindow, Star, Strided, from_edges
 from anyformer.reports.copying import within_reach
 from anyformer.training.copying.budgets import entrants
-from anyformer.training.copying.model import Copier, PatternAttention, first_positions, seen_by_heads
+from anyformer.training.copying.model import Copier, PatternAttention, first_positions
 from anyformer.training.copying.task import Alphabet, sequences
 
 ALPHABET = Alphabet(length=6, symbols=3)
@@ -39,14 +39,6 @@ def test_attention_is_the_definition(family, index):
     stream = torch.randn(2, 7, 12)
     # Sums of at most 12 products of numbers below about 4, in float32.
     torch.testing.assert_close(layer(stream), written_out(layer, pattern, index, stream), rtol=0, atol=1e-5)
-
-
-def test_heads_take_turns_over_the_lists():
-    sees = seen_by_heads(Strided(2, "multihead").at(5), layer=0, heads=3)
-    assert sees.shape == (3, 5, 5)
-    assert torch.equal(sees[0], sees[2])
-    assert not torch.equal(sees[0], sees[1])
-    assert seen_by_heads(SlidingWindow(1).at(5), layer=4, heads=3).shape == (1, 5, 5)
 
 
 @pytest.mark.parametrize("entrant", entrants(3), ids=lambda entrant: entrant.name)

@@ -8,11 +8,11 @@ which tell tokens apart at once.
 import math
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, gelu, scaled_dot_product_attention
+from torch.nn.functional import cross_entropy, gelu
 
+from anyformer.attention import sparse_attention
 from anyformer.patterns import SparsityPattern
 from anyformer.training.copying.task import Alphabet
 from anyformer.training.tasks.initialization import positions
@@ -78,26 +78,12 @@ class PatternAttention(nn.Module):
 
     def __init__(self, width: int, heads: int, pattern: SparsityPattern, layer: int) -> None:
         super().__init__()
-        self.heads = heads
+        self.heads, self.pattern, self.layer = heads, pattern, layer
         self.inputs, self.outputs = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.register_buffer("sees", seen_by_heads(pattern, layer, heads), persistent=False)
 
     def forward(self, stream: Tensor) -> Tensor:
         """(batch, tokens, width) to the same."""
         batch, tokens, width = stream.shape
         split = self.inputs(stream).view(batch, tokens, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-        mixed = scaled_dot_product_attention(*split.unbind(), attn_mask=self.sees)
+        mixed = sparse_attention(*split.unbind(), self.pattern, layer=self.layer)
         return self.outputs(mixed.transpose(1, 2).reshape(batch, tokens, width))
-
-
-def seen_by_heads(pattern: SparsityPattern, layer: int, heads: int) -> Tensor:
-    """(heads or 1, tokens, tokens): true where a head's query sees a key; one matrix if all heads see the same.
-
-    Dense, which is right for sequences of at most some hundred tokens.
-    """
-    lists = pattern.layers[layer % pattern.period]
-    shown = lists if len(lists) == 1 else [lists[head % len(lists)] for head in range(heads)]
-    sees = np.zeros((len(shown), pattern.tokens, pattern.tokens), dtype=np.bool_)
-    for place, neighbours in enumerate(shown):
-        sees[place, neighbours.queries(), neighbours.indices] = True
-    return torch.from_numpy(sees)
