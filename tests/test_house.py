@@ -98,10 +98,10 @@ WITHIN = {
     "attention": [
         *("kernels", "threads", "compiled", "gathered", "backends", "plans", "operator", "sparse"),
     ],
-    "training": ["data", "run", "tasks", "reproduction"],
+    "training": ["data", "run", "tasks", "copying", "reproduction"],
     "reports": [
         *("layout", "terminal", "stages", "catalogue", "patterns", "programs", "plans", "models", "verification"),
-        *("training", "reproduction", "tracing", "comparisons", "parity", "zoo", "figures"),
+        *("training", "reproduction", "copying", "tracing", "comparisons", "parity", "zoo", "figures"),
     ],
     "cli": [
         *("help_texts", "numbers", "effort", "workforce", "sequences", "output", "failures", "options", "watching"),
