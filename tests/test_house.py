@@ -97,6 +97,7 @@ WITHIN = {
     "parity": ["inputs", "rows", "rounding", "runners", "comparing"],
     "attention": [
         *("kernels", "threads", "compiled", "gathered", "backends", "plans", "operator", "sparse"),
+        *("widening",),
     ],
     "training": ["data", "run", "tasks", "copying", "reproduction"],
     "reports": [
