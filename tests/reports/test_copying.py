@@ -98,7 +98,9 @@ def test_the_tables_show_every_seed_that_differs():
 
 
 def test_names_fall_into_kind_and_arrangement():
-    assert [(made(name, 1).kind, made(name, 1).arrangement) for name in ("strided-off-union", "star-window", "star")] == [
+    assert [
+        (made(name, 1).kind, made(name, 1).arrangement) for name in ("strided-off-union", "star-window", "star")
+    ] == [
         ("strided-off", "union"),
         ("star-window", ""),
         ("star", ""),

@@ -66,7 +66,9 @@ def test_only_whole_success_ends_the_training():
     assert not TASK.is_learned({"step": 3, "loss": 1.0})
 
 
-@pytest.mark.parametrize(("sizes", "message"), [((0, 3), "length must be a whole number from 1"), ((3, 1), "at least 2")])
+@pytest.mark.parametrize(
+    ("sizes", "message"), [((0, 3), "length must be a whole number from 1"), ((3, 1), "at least 2")]
+)
 def test_tasks_without_anything_to_copy_are_refused(sizes, message):
     with pytest.raises(TrainingError, match=message):
         Alphabet(*sizes)

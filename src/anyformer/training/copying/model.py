@@ -1,4 +1,4 @@
-"""A small Transformer encoder whose heads see what a sparsity pattern lets them see.
+"""A small Transformer encoder whose layers are any token mixers, such as attention over a sparsity pattern.
 
 Norms come before attention and feed-forward layers. Positions are learned and start as large as symbols: half of their
 coordinates as waves, with which a head easily finds a token at some distance from its own, and half of them at random,
@@ -12,8 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, gelu
 
-from anyformer.attention import sparse_attention
-from anyformer.patterns import SparsityPattern
+from anyformer.mixers.mixer import Mixer, TokenMixer
 from anyformer.training.copying.task import Alphabet
 from anyformer.training.tasks.initialization import positions
 
@@ -29,12 +28,12 @@ class Scored:
 class Copier(nn.Module):
     """Embeddings, `layers` blocks, and the scores of the hidden symbols."""
 
-    def __init__(self, alphabet: Alphabet, pattern: SparsityPattern, layers: int, width: int, heads: int) -> None:
+    def __init__(self, alphabet: Alphabet, mixer: Mixer, layers: int, width: int) -> None:
         super().__init__()
         self.half = alphabet.half
         self.symbols = nn.Embedding(alphabet.vocabulary, width)
         self.positions = nn.Parameter(first_positions(alphabet.tokens, width))
-        self.blocks = nn.ModuleList(Block(width, PatternAttention(width, heads, pattern, k)) for k in range(layers))
+        self.blocks = nn.ModuleList(Block(width, mixer.build_layer(layer, width)) for layer in range(layers))
         self.norm = nn.LayerNorm(width)
         self.scores = nn.Linear(width, alphabet.vocabulary)
 
@@ -59,31 +58,15 @@ def first_positions(tokens: int, width: int) -> Tensor:
 
 
 class Block(nn.Module):
-    """Attention and a feed-forward layer, each behind a norm and beside a residual connection."""
+    """A mixer with W_O and a feed-forward layer, each behind a norm and beside a residual connection."""
 
-    def __init__(self, width: int, attention: nn.Module) -> None:
+    def __init__(self, width: int, mixer: TokenMixer) -> None:
         super().__init__()
         self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.attention = attention
+        self.mixer, self.output = mixer, nn.Linear(width, width)
         self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
     def forward(self, stream: Tensor) -> Tensor:
         """(batch, tokens, width) to the same."""
-        stream = stream + self.attention(self.first(stream))
+        stream = stream + self.mixer.projected(self.first(stream), None, self.output)
         return stream + self.down(gelu(self.up(self.second(stream))))
-
-
-class PatternAttention(nn.Module):
-    """Self-attention of one layer of a network: head h sees list h modulo their number of layer l modulo the period."""
-
-    def __init__(self, width: int, heads: int, pattern: SparsityPattern, layer: int) -> None:
-        super().__init__()
-        self.heads, self.pattern, self.layer = heads, pattern, layer
-        self.inputs, self.outputs = nn.Linear(width, 3 * width), nn.Linear(width, width)
-
-    def forward(self, stream: Tensor) -> Tensor:
-        """(batch, tokens, width) to the same."""
-        batch, tokens, width = stream.shape
-        split = self.inputs(stream).view(batch, tokens, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-        mixed = sparse_attention(*split.unbind(), self.pattern, layer=self.layer)
-        return self.outputs(mixed.transpose(1, 2).reshape(batch, tokens, width))

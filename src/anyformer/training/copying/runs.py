@@ -17,6 +17,7 @@ from safetensors.torch import save_file
 from anyformer import strict_json
 from anyformer.atomic import atomic_folder
 from anyformer.errors import RunInUse, TrainingError, words_of
+from anyformer.mixers import PatternAttention
 from anyformer.training.copying.budgets import Budget, Entrant
 from anyformer.training.copying.model import Copier
 from anyformer.training.copying.task import Copying
@@ -119,8 +120,8 @@ def learn(budget: Budget, trial: Trial) -> None:
 def fresh(budget: Budget, trial: Trial) -> Copier:
     """The model with the weights that a seed gives; they are the same for all patterns of a depth."""
     torch.manual_seed(seeds.number("weights", trial.seed))
-    pattern = trial.entrant.family.at(budget.alphabet.tokens)
-    return Copier(budget.alphabet, pattern, trial.layers, budget.width, budget.heads)
+    mixer = PatternAttention(budget.heads, trial.entrant.family)
+    return Copier(budget.alphabet, mixer, trial.layers, budget.width)
 
 
 def _judged(budget: Budget, task: Copying, model: Copier, folder: RunFolder) -> Outcome:
