@@ -81,7 +81,7 @@ BUDGETS = {
     "hour": Budget(
         Alphabet(length=31, symbols=31),
         *(8, 64, 4, (1, 2, 3, 4)),
-        Schedule(steps=2000, batch=32, learning_rate=2e-3, weight_decay=0.0, evaluate_every=100, save_every=500),
+        Schedule(steps=2000, batch=32, learning_rate=3e-3, weight_decay=0.0, evaluate_every=100, save_every=500),
         *(256, 2048, 2),
     ),
     "paper": Budget(
