@@ -99,10 +99,10 @@ WITHIN = {
         *("kernels", "threads", "compiled", "gathered", "backends", "plans", "operator", "sparse"),
         *("widening",),
     ],
-    "training": ["data", "run", "tasks", "copying", "reproduction"],
+    "training": ["data", "run", "tasks", "copying", "reproduction", "sparse_lm"],
     "reports": [
         *("layout", "terminal", "stages", "catalogue", "patterns", "programs", "plans", "models", "verification"),
-        *("training", "reproduction", "copying", "tracing", "comparisons", "parity", "zoo", "figures"),
+        *("training", "reproduction", "copying", "sparse_lm", "tracing", "comparisons", "parity", "zoo", "figures"),
     ],
     "cli": [
         *("help_texts", "numbers", "effort", "workforce", "sequences", "output", "failures", "options", "watching"),

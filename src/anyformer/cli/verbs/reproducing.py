@@ -87,6 +87,34 @@ def copying(
             emit(json, report.data, report.view)
 
 
+@app.command("sparse-lm")
+def sparse_lm(
+    output: Output,
+    corpus: Annotated[str | None, typer.Option(help="Text, as of pretrain; else a synthetic language.")] = None,
+    held_out: Annotated[str | None, typer.Option(help="Text to measure on; else the end of the corpus.")] = None,
+    budget: Annotated[str, typer.Option(help="smoke (a minute), half-hour or days (on two cores).")] = "half-hour",
+    seeds: Seeds = None,
+    json: Json = False,
+) -> None:
+    """Pre-train BERTs with sparser and sparser attention alike; loss against the share of links and against time."""
+    with a_run():
+        from anyformer import training
+        from anyformer.reports.sparse_lm import write_report
+        from anyformer.training.sparse_lm import BUDGETS, begin, learn_all, trials_of
+
+        spent = _asked(BUDGETS, budget, seeds)
+        other = None if held_out is None else training.open_corpus(held_out)
+        text = begin(spent, training.open_corpus(corpus), other, output)
+        for trial in learn_all(spent, text, output, training_bar):
+            note(f"{trial.entrant.name}, seed {trial.seed}: complete")
+        left = [trial for trial in trials_of(spent, output) if not trial.folder.is_complete]
+        if left:
+            _tell_left(json, output, len(left))
+        elif speaks():
+            report = write_report(spent, text, output)
+            emit(json, report.data, report.view)
+
+
 def _asked(budgets: Mapping[str, Any], name: str, seeds: int | None) -> Any:
     """The budget of this name, with as many seeds as are asked for."""
     if name not in budgets:
