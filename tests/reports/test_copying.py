@@ -5,10 +5,6 @@ from itertools import combinations, product
 
 import pytest
 
-pytest.importorskip("matplotlib")
-pytest.importorskip("torch")
-pytest.importorskip("accelerate", reason="training needs more: pip install anyformer[train]")
-
 from anyformer.patterns import Fixed, Full, PlainStar, SlidingWindow, Strided
 from anyformer.reports.copying import (
     KINDS,

@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-
-torch = pytest.importorskip("torch")
-pytest.importorskip("accelerate", reason="training needs more: pip install anyformer[train]")
+import torch
 
 from anyformer.mixers import PatternAttention
 from anyformer.patterns import SlidingWindow, from_edges

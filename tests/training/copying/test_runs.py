@@ -4,10 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("torch")
-pytest.importorskip("accelerate", reason="training needs more: pip install anyformer[train]")
-
+import torch
 from safetensors.torch import load_file
 
 from anyformer.errors import TrainingError
@@ -49,13 +46,18 @@ def interrupted_after(monkeypatch, count: int) -> None:
     monkeypatch.setattr(loop, "save_checkpoint", saving)
 
 
+def stopped(*_):
+    raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize("checkpoints", [1, 3, 5])
 def test_an_interrupted_run_ends_with_the_same_numbers(tmp_path, monkeypatch, checkpoints):
     whole, broken = one(budget(), tmp_path / "whole", "fixed-multihead"), one(budget(), tmp_path, "fixed-multihead")
     learn(budget(), whole)
-    with monkeypatch.context() as context, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as context:
         interrupted_after(context, checkpoints)
-        learn(budget(), broken)
+        with pytest.raises(KeyboardInterrupt):
+            learn(budget(), broken)
     assert broken.outcome is None
     learn(budget(), broken)
     assert result(broken) == result(whole)
@@ -67,9 +69,10 @@ def test_a_run_ends_when_all_is_copied_also_after_a_kill_at_that_moment(tmp_path
     learn(easy(), whole)
     assert whole.outcome.symbols == whole.outcome.sequences == 1.0
     assert whole.outcome.steps < 1000
-    with monkeypatch.context() as context, pytest.raises(KeyboardInterrupt):
-        context.setattr(runs, "_finish", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        learn(easy(), broken)
+    with monkeypatch.context() as context:
+        context.setattr(runs, "_finish", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            learn(easy(), broken)
     learn(easy(), broken)
     assert result(broken) == result(whole)
 
@@ -119,8 +122,6 @@ def test_a_damaged_outcome_says_what_to_do(tmp_path):
 
 
 def test_runs_use_one_thread_and_give_the_others_back():
-    import torch
-
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:

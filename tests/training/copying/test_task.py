@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 
 import pytest
-
-torch = pytest.importorskip("torch")
-pytest.importorskip("accelerate", reason="training needs more: pip install anyformer[train]")
+import torch
 
 from anyformer.errors import TrainingError
 from anyformer.training.copying.task import Alphabet, Copying, sequences
