@@ -8,12 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Group, RenderableType
 
 from anyformer.atomic import write_text
-from anyformer.patterns import SparsityPattern
-from anyformer.patterns.capacity.flow import most_routes, unrolled
 from anyformer.pictures import (
     AMBER,
     BLUE,
@@ -33,6 +30,7 @@ from anyformer.pictures import (
 )
 from anyformer.reports.terminal import narrow_table, paragraph
 from anyformer.training.copying.budgets import Budget
+from anyformer.training.copying.carrying import carried, share_of_links, within_reach
 from anyformer.training.copying.runs import Outcome, Trial, trials_of
 from anyformer.training.copying.task import Alphabet
 
@@ -113,30 +111,6 @@ def _copied(alphabet: Alphabet, trial: Trial, outcomes: Sequence[Outcome]) -> Co
         tuple(outcome.steps for outcome in outcomes),
         tuple(outcome.seconds for outcome in outcomes),
     )
-
-
-def share_of_links(pattern: SparsityPattern, layers: int) -> float:
-    """The mean share of keys that a head sees, over the layers of a network and their heads."""
-    used = [pattern.layers[layer % pattern.period] for layer in range(layers)]
-    shares = [statistics.fmean(each.connections for each in lists) / pattern.tokens**2 for lists in used]
-    return statistics.fmean(shares)
-
-
-def within_reach(pattern: SparsityPattern, layers: int, alphabet: Alphabet) -> float:
-    """The share of symbols whose copy sees them, directly or through others, in so many layers."""
-    reached = np.eye(pattern.tokens, dtype=np.bool_)  # (output, input)
-    for layer in range(layers):
-        seen, after = pattern.layer(layer), reached.copy()
-        np.logical_or.at(after, seen.queries(), reached[seen.indices])
-        reached = after
-    places = np.arange(1, alphabet.half)
-    return float(reached[places + alphabet.half, places].mean())
-
-
-def carried(pattern: SparsityPattern, layers: int, alphabet: Alphabet) -> int:
-    """The capacity from the first s to the second: the most routes of which no two share a token after a layer."""
-    network = unrolled([pattern.layer(layer) for layer in range(layers)])
-    return most_routes(network, range(1, alphabet.half), range(alphabet.half + 1, alphabet.tokens))
 
 
 def ceiling(one: Copied, symbols: int) -> float:

@@ -11,9 +11,9 @@ from rich.console import Group, RenderableType
 
 from anyformer.atomic import write_text
 from anyformer.pictures import LOOKS, PALE, SMALL, in_house_style, new_figure, plain, save_picture, show_grid
-from anyformer.reports.copying import share_of_links
 from anyformer.reports.reproduction import mean_and_range, unigram_loss
 from anyformer.reports.terminal import narrow_table, paragraph
+from anyformer.training.copying.carrying import share_of_links
 from anyformer.training.run.folder import RunFolder
 from anyformer.training.sparse_lm import ENTRANTS, EXPERIMENT, Budget, recipe_of, trials_of
 from anyformer.training.tasks.pretrain import Prepared

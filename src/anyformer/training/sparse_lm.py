@@ -41,9 +41,9 @@ BUDGETS = {
         seeds=1,
     ),
     "half-hour": _budget(
-        Architecture(layers=2, width=128, heads=4, vocabulary=4096, longest=512, dropout=0.0),
-        512,
-        Schedule(steps=600, batch=8, learning_rate=2e-3, evaluate_every=100, save_every=100),
+        Architecture(layers=2, width=128, heads=4, vocabulary=4096, longest=1024, dropout=0.0),
+        1024,
+        Schedule(steps=600, batch=4, learning_rate=2e-3, evaluate_every=100, save_every=100),
         seeds=1,
     ),
     "days": _budget(

@@ -5,9 +5,8 @@ import pytest
 import torch
 
 from anyformer.mixers import PatternAttention
-from anyformer.patterns import SlidingWindow, from_edges
-from anyformer.reports.copying import within_reach
 from anyformer.training.copying.budgets import entrants
+from anyformer.training.copying.carrying import within_reach
 from anyformer.training.copying.model import Copier, first_positions
 from anyformer.training.copying.task import Alphabet, sequences
 
@@ -28,14 +27,6 @@ def test_a_hidden_symbol_depends_on_what_is_in_reach_and_on_nothing_else(entrant
         before, after = (model(sequences(ALPHABET, each)).scores[0, place] for each in (shown, other))
         moved.append(not torch.equal(before, after))
     assert np.mean(moved) == within_reach(pattern, layers, ALPHABET)
-
-
-def test_reach_counts_the_layers():
-    """A chain: token k sees k − 2, so a copy 7 tokens later needs a pattern with an odd step as well."""
-    chain = from_edges([(k, k - 2) for k in range(2, 14)] + [(k, k) for k in range(14)], 14)
-    assert within_reach(chain, 9, ALPHABET) == 0.0
-    window = SlidingWindow(3).at(14)
-    assert [within_reach(window, layers, ALPHABET) for layers in (1, 2, 3)] == [0.0, 0.0, 1.0]
 
 
 def test_positions_are_as_large_as_symbols():
