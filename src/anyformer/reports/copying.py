@@ -242,13 +242,15 @@ def write_report(budget: Budget, place: Path) -> Report:
 
 def show_results(data: Mapping[str, Any], folder: Path) -> list[Copied]:
     """The tables and pictures of what results.json holds."""
-    made = [
-        Copied(**{name: tuple(value) if isinstance(value, list) else value for name, value in outcome.items()})
-        for outcome in data["outcomes"]
-    ]
+    made = [Copied(**{name: frozen(value) for name, value in outcome.items()}) for outcome in data["outcomes"]]
     alphabet = Alphabet(**data["budget"]["alphabet"])
     write_text(folder / "table.md", markdown_table(made))
     write_text(folder / "details.md", detail_table(made, alphabet.symbols))
     draw_depths(made, folder / "depths.png")
     draw_capacity(made, alphabet.symbols, alphabet.length, folder / "capacity.png")
     return made
+
+
+def frozen(value: Any) -> Any:
+    """What a file has as lists, as tuples."""
+    return tuple(map(frozen, value)) if isinstance(value, list | tuple) else value

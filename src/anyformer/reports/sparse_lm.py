@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 
 from anyformer.atomic import write_text
 from anyformer.pictures import LOOKS, PALE, SMALL, in_house_style, new_figure, plain, save_picture, show_grid
+from anyformer.reports.copying import frozen
 from anyformer.reports.reproduction import mean_and_range, unigram_loss
 from anyformer.reports.terminal import narrow_table, paragraph
 from anyformer.training.copying.carrying import share_of_links
@@ -137,11 +138,7 @@ def write_report(budget: Budget, text: Prepared, place: Path) -> Report:
 
 def show_results(data: Mapping[str, Any], folder: Path) -> list[Learned]:
     """The table and the picture of what results.json holds."""
-    made = [Learned(**{name: _frozen(value) for name, value in outcome.items()}) for outcome in data["outcomes"]]
+    made = [Learned(**{name: frozen(value) for name, value in outcome.items()}) for outcome in data["outcomes"]]
     write_text(folder / "table.md", markdown_table(made))
     draw_losses(made, data["unigram_loss"], folder / "losses.png")
     return made
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
