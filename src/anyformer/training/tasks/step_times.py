@@ -10,7 +10,10 @@ from anyformer.training.tasks.pretrain import Prepared, fresh
 
 
 def step_times(recipes: Mapping[str, Recipe], text: Prepared, rounds: int = 5) -> dict[str, float]:
-    """Milliseconds of forward and backward for each recipe on a part of a batch: medians over interleaved rounds."""
+    """Milliseconds of forward and backward for each recipe on a part of a batch: medians over interleaved rounds.
+
+    It is the time of the processor, all threads together: other programs on the machine do not add to it.
+    """
     marks = Marks.of(text.tokenizer)
     seconds: dict[str, list[float]] = {}
     for _ in range(rounds):
@@ -21,7 +24,7 @@ def step_times(recipes: Mapping[str, Recipe], text: Prepared, rounds: int = 5) -
             batch = {key: tensor[:rows] for key, tensor in words.batch(0).items()}
             model = fresh(recipe, marks.vocabulary).train()
             model(**batch).loss.backward()
-            start = time.perf_counter()
+            start = time.process_time()
             model(**batch).loss.backward()
-            seconds.setdefault(name, []).append(time.perf_counter() - start)
+            seconds.setdefault(name, []).append(time.process_time() - start)
     return {name: 1000 * statistics.median(taken) for name, taken in seconds.items()}
