@@ -4,20 +4,17 @@ import json
 
 import pytest
 
-from anyformer.reports.copying import (
-    KINDS,
-    Copied,
-    ceiling,
-    detail_table,
-    markdown_table,
-    show_results,
-)
+from anyformer.reports.copying.outcomes import Copied, ceiling
+from anyformer.reports.copying.pictures import DASHES, KINDS
+from anyformer.reports.copying.report import show_results
+from anyformer.reports.copying.tables import detail_table, markdown_table
 from anyformer.training.copying.budgets import BUDGETS, entrants
 
 
-def made(name: str, layers: int, **given) -> Copied:
+def made(kind: str, layers: int, how: str | None = None, **given) -> Copied:
     facts = {"links": 0.25, "within_reach": 1.0, "capacity": 3, "symbols": (0.5, 0.75), "sequences": (0.0, 0.25)}
-    return Copied(name, layers, **{**facts, "steps": (2000, 900), "seconds": (60.0, 31.5), **given})
+    name = kind if how is None else f"{kind}-{how}"
+    return Copied(name, kind, how, layers, **{**facts, "steps": (2000, 900), "seconds": (60.0, 31.5), **given})
 
 
 def test_what_is_out_of_reach_is_guessed():
@@ -26,7 +23,7 @@ def test_what_is_out_of_reach_is_guessed():
 
 
 def test_the_tables_show_every_seed_that_differs():
-    rows = [made("dense", 1, symbols=(1.0, 1.0)), made("dense", 2), made("fixed-union", 2, symbols=(0.25,))]
+    rows = [made("dense", 1, symbols=(1.0, 1.0)), made("dense", 2), made("fixed", 2, "union", symbols=(0.25,))]
     assert markdown_table(rows).splitlines() == [
         "| pattern | links (%) | 1 layer | 2 layers | paper |",
         "| --- | --- | --- | --- | --- |",
@@ -38,27 +35,20 @@ def test_the_tables_show_every_seed_that_differs():
     )
 
 
-def test_names_fall_into_kind_and_arrangement():
-    assert [
-        (made(name, 1).kind, made(name, 1).arrangement) for name in ("strided-off-union", "star-window", "star")
-    ] == [
-        ("strided-off", "union"),
-        ("star-window", ""),
-        ("star", ""),
-    ]
-
-
 @pytest.mark.parametrize("budget", BUDGETS.values(), ids=BUDGETS)
 def test_every_entrant_has_a_look_of_its_own(budget):
-    kinds = {made(entrant.name, 1).kind for entrant in entrants(budget.window)}
-    assert kinds == set(KINDS)
+    compared = entrants(budget.window)
+    assert {entrant.kind for entrant in compared} == set(KINDS)
+    assert {entrant.arrangement and entrant.arrangement.value for entrant in compared} == set(DASHES)
+    assert len({entrant.name for entrant in compared}) == len(compared)
     assert len(set(KINDS.values())) == len(KINDS)
 
 
 def test_the_report_is_made_from_the_file_alone(tmp_path):
     outcomes = [
-        {**vars(made(entrant.name, layers)), "capacity": layers + place, "within_reach": 0.5 + 0.5 * (layers > 1)}
+        vars(made(entrant.kind, layers, how, capacity=layers + place, within_reach=layers / 2))
         for place, entrant in enumerate(entrants(4))
+        for how in [entrant.arrangement and entrant.arrangement.value]
         for layers in (1, 2)
     ]
     data = {"budget": {"alphabet": {"length": 7, "symbols": 7}}, "outcomes": outcomes}

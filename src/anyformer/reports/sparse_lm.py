@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 
 from anyformer.atomic import write_text
 from anyformer.pictures import LOOKS, PALE, SMALL, in_house_style, new_figure, plain, save_picture, show_grid
-from anyformer.reports.copying import frozen
+from anyformer.reports.copying.report import frozen
 from anyformer.reports.reproduction import mean_and_range, unigram_loss
 from anyformer.reports.terminal import narrow_table, paragraph
 from anyformer.training.copying.carrying import share_of_links

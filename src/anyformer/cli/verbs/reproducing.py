@@ -67,7 +67,7 @@ def copying(
 ) -> None:
     """Train small Transformers to copy over sparsity patterns and depths; tables and plots, with each capacity."""
     with a_run():
-        from anyformer.reports.copying import write_report
+        from anyformer.reports.copying.report import write_report
         from anyformer.training.copying.budgets import BUDGETS
         from anyformer.training.copying.runs import copy_all, trials_of
 

@@ -11,10 +11,16 @@ from anyformer.training.run.recipe import Schedule
 
 @dataclass(frozen=True)
 class Entrant:
-    """One pattern of the comparison."""
+    """One pattern of the comparison; the factorised ones come in several arrangements."""
 
-    name: str
+    kind: str
     family: PatternFamily
+    arrangement: Arrangement | None = None
+
+    @property
+    def name(self) -> str:
+        """The kind and its arrangement."""
+        return self.kind if self.arrangement is None else f"{self.kind}-{self.arrangement.value}"
 
 
 def entrants(window: int) -> tuple[Entrant, ...]:
@@ -33,7 +39,7 @@ def entrants(window: int) -> tuple[Entrant, ...]:
     )
     return (
         Entrant("dense", Full()),
-        *(Entrant(f"{name}-{how.value}", make(how)) for name, make in factorised for how in Arrangement),
+        *(Entrant(kind, make(how), how) for kind, make in factorised for how in Arrangement),
         Entrant("star", Star()),
         Entrant("star-window", Longformer(half_width=window, global_tokens=1)),
         Entrant("random", Random()),
