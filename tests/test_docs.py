@@ -21,7 +21,7 @@ from anyformer.cli.main import main
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = [
-    *("start.md", "averaging.md", "compile.md", "pytorch.md", "zoo.md", "explorer.md", "index.md"),
+    *("start.md", "capacity.md", "averaging.md", "compile.md", "pytorch.md", "zoo.md", "explorer.md", "index.md"),
     "article/index.md",
     *(f"methods/{name}.md" for name in ("interpolation", "selective_shift", "sparse_averaging")),
     "methods/sparse_selective_shift.md",
@@ -30,9 +30,11 @@ PAGES = [
 ]
 # With what they need besides; importing it takes seconds.
 PAGES_WITH_MORE = {
+    "attention.md": "transformers",
     "stock.md": "torch",
     "interpretability.md": "transformer_lens",
     "how_to/export.md": "onnx",
+    "how_to/pattern_exports.md": "torch",
     "report.md": "matplotlib",
 }
 # Its example downloads a model.

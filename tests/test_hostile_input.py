@@ -25,7 +25,8 @@ from anyformer.cli.sequences import read_sequences
 from anyformer.errors import AnyformerError, ModelFileError, PatternError, TargetError
 from anyformer.exports import load_folder, save_folder
 from anyformer.patterns import CATALOGUE, Ring, SlidingWindow, SparsityPattern, Union, named, parse
-from anyformer.patterns.exchange.json_form import from_json, in_short, to_json
+from anyformer.patterns.exchange.json_form import from_json, to_json
+from anyformer.patterns.exchange.notation import in_short
 from anyformer.targets import mean_scale, softmax
 from anyformer.targets.domains import CompactSupport, domain_from_json
 from anyformer.targets.moduli import Lipschitz, Tightest, modulus_from_json, same_coordinate

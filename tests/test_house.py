@@ -28,6 +28,7 @@ SPINE = [
     "saved_folders",
     "settings",
     "catalogues",
+    "vector_code",
     "workers",
     "intervals",
     "patterns",
@@ -65,7 +66,7 @@ WITHIN = {
     ],
     "patterns": [
         *("sizes", "neighbours", "tiling", "pattern", "arrangement"),
-        *("families", "catalogue", "exchange", "universality", "capacity", "battery", "drawing"),
+        *("families", "catalogue", "exchange", "universality", "bottlenecks", "designing", "battery", "drawing"),
     ],
     "targets": [
         *("sizes", "domains", "moduli", "evaluation", "target", "ranges", "load"),
@@ -96,8 +97,9 @@ WITHIN = {
     ],
     "parity": ["inputs", "rows", "rounding", "runners", "comparing"],
     "attention": [
-        *("kernels", "threads", "compiled", "gathered", "backends", "plans", "operator", "sparse"),
-        *("widening",),
+        *("kernels", "threads", "compiled", "gathered", "backends", "plans", "explain", "operator"),
+        *("flex", "sparse", "reference"),
+        *("widening", "module", "huggingface"),
     ],
     "training": ["data", "run", "tasks", "copying", "reproduction", "sparse_lm"],
     "reports": [

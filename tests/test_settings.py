@@ -14,6 +14,7 @@ from anyformer.settings import number_of, settings_of, split_name, value_of
         (" strided : stride=4 ,, seed=2 ", "strided", ["stride=4", "seed=2"]),
         ("entmax:1.5", "entmax", ["1.5"]),
         ("a:b:c=1", "a", ["b:c=1"]),
+        ("a:b=(c:d=1,e=[2,{3,4}]), f=5", "a", ["b=(c:d=1,e=[2,{3,4}])", "f=5"]),
     ],
 )
 def test_the_name_ends_at_the_first_colon(text, name, settings):

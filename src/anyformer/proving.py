@@ -18,7 +18,7 @@ from anyformer.construction.plans.table_plan import TablePlan
 from anyformer.errors import CertificateError
 from anyformer.networks.digest import digest
 from anyformer.networks.network import Network
-from anyformer.patterns.exchange.json_form import in_short
+from anyformer.patterns.exchange.notation import in_short
 from anyformer.programs.text import formulas
 from anyformer.runtime.run import run
 from anyformer.targets.target import Target

@@ -182,7 +182,7 @@ def test_what_a_function_raises_is_repeated_without_its_full_stop(said):
 
 
 def test_a_group_without_a_command_names_its_commands(said):
-    assert said("pattern") == "error: anyformer pattern must be followed by one of list, check, draw.\n"
+    assert said("pattern") == "error: anyformer pattern must be followed by one of list, check, design, draw.\n"
     assert said("reproduce") == "error: anyformer reproduce must be followed by one of mixers, copying, sparse-lm.\n"
 
 

@@ -16,6 +16,7 @@ VERBS = {
     "trace": ["FOLDER", "--input", "0.15, 0.8; 0.25, 0.3333333333333"],
     "pattern list": [],
     "pattern check": ["strided", "--tokens", "64"],
+    "pattern design": ["--tokens", "30", "--capacity", "9"],
 }
 
 

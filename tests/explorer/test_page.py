@@ -16,6 +16,7 @@ from anyformer.errors import CertificateError, ExplorerError
 from anyformer.explorer import explore, network_data, program_data, table_data
 from anyformer.explorer.island import as_json, packed
 from anyformer.explorer.making import page_data
+from anyformer.reports.programs import stated_program
 
 
 @pytest.fixture(scope="module")
@@ -211,3 +212,13 @@ def test_a_name_is_escaped_in_the_title(model):
     page = explore(model.network, certificate, model.target)
     assert f"<title>{html.escape(name)} on 3 tokens" in page.html
     assert "<b>" not in page.html
+
+
+def test_layers_are_counted_as_reports_count_them(compiled):
+    reported = {
+        (row["layer"], row["channel"]) for row in stated_program(compiled.certificate) if row["error"] is not None
+    }
+    places = [step["where"] for step in page_data(compiled.network, compiled.certificate, compiled.target)["steps"]]
+    shown = {tuple(int(number) for number in re.findall(r"(?:layer|channel) (\d+)", place)) for place in places}
+    assert shown
+    assert shown <= reported

@@ -74,8 +74,16 @@ def test_planted_faults_are_caught(family, message):
 def test_a_wrong_export_is_caught(monkeypatch):
     from anyformer.patterns import battery
 
-    monkeypatch.setattr(battery, "to_edges", lambda pattern, layer: np.zeros((0, 2), dtype=np.int64))
+    monkeypatch.setattr(battery, "to_edges", lambda pattern, layer, head: np.zeros((0, 2), dtype=np.int64))
     with pytest.raises(PatternError, match="must be the same as edges, CSR and matrix"):
+        check_pattern(Ring())
+
+
+def test_a_notation_that_means_something_else_is_caught(monkeypatch):
+    from anyformer.patterns import battery
+
+    monkeypatch.setattr(battery, "in_short", lambda pattern: "star")
+    with pytest.raises(PatternError, match=r"Ring\(\) must be the same by its notation star; got Star\(\)"):
         check_pattern(Ring())
 
 

@@ -3,7 +3,21 @@
 import numpy as np
 import pytest
 
-from anyformer.patterns import Butterfly, Causal, Full, PatternError, PlainStar, Ring, Strided, draw
+from anyformer.patterns import (
+    Butterfly,
+    Causal,
+    Full,
+    Multihead,
+    PatternError,
+    PlainStar,
+    Random,
+    Ring,
+    Sequential,
+    Strided,
+    check_universality,
+    draw,
+    to_dense,
+)
 from anyformer.patterns.drawing import picture
 
 BEGINNINGS = {".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}
@@ -22,6 +36,34 @@ def test_the_panels_show_the_pattern_the_hops_and_the_path():
     assert layer.images[0].get_array().sum() == 21
     np.testing.assert_array_equal(hops.images[0].get_array()[0], [1, 1, 2, 3, 3, 2, 1])
     assert len(path.lines[0].get_xdata()) == 7
+
+
+def shown(drawn):
+    """The matrix of every panel of a list by its title."""
+    panels = [panel for panel in drawn.axes if panel.get_visible() and panel.get_title(loc="left").startswith("layer ")]
+    return {panel.get_title(loc="left"): panel.images[0].get_array() for panel in panels}
+
+
+def test_every_list_of_a_layer_is_drawn_and_not_their_union():
+    pattern = Sequential((Ring(), Multihead((Random(keys=1, seed=1), Random(keys=2, seed=2), PlainStar())))).at(9)
+    panels = shown(picture(pattern))
+    names = ["layer 0 of 2: who sees whom", *(f"layer 1 of 2, list {number} of 3" for number in range(3))]
+    assert sorted(panels) == sorted(names)
+    for layer, head, name in ((0, 0, names[0]), (1, 0, names[1]), (1, 1, names[2]), (1, 2, names[3])):
+        np.testing.assert_array_equal(panels[name], to_dense(pattern)[layer, head])
+
+
+def test_a_picture_counts_layers_as_the_report_does():
+    pattern = Sequential((Ring(), PlainStar())).at(7)
+    assert check_universality(pattern).relay.layer == 1
+    panels = shown(picture(pattern))
+    assert list(panels) == ["layer 0 of 2: who sees whom", "layer 1 of 2: who sees whom"]
+    assert panels["layer 1 of 2: who sees whom"][0].all()  # the relay sees all there
+
+
+def test_a_pattern_of_many_layers_and_lists_is_drawn_in_part():
+    pattern = Multihead(tuple(Random(keys=1, seed=seed) for seed in range(6))).at(5)
+    assert [f"layer 0 of 1, list {number} of 6" for number in range(4)] == list(shown(picture(pattern)))
 
 
 @pytest.mark.parametrize("pattern", [PlainStar(), Causal(Full()), Butterfly(), Ring()], ids=repr)

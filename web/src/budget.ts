@@ -105,10 +105,10 @@ function stages(app: App): HTMLElement {
 /** The pattern, and what each token has seen after so many attention layers. */
 export function pattern(app: App, layers: readonly (readonly NeighboursData[])[]): HTMLElement {
   const n = app.network.tokens;
-  const see = (layer: readonly NeighboursData[]): boolean[][] =>
+  const see = (lists: readonly NeighboursData[]): boolean[][] =>
     range(n).map((query) => {
       const row = new Array<boolean>(n).fill(false);
-      for (const list of layer) for (let i = list.starts[query]; i < list.starts[query + 1]; i++) row[list.keys[i]] = true;
+      for (const list of lists) for (let i = list.starts[query]; i < list.starts[query + 1]; i++) row[list.keys[i]] = true;
       return row;
     });
   const count = app.data.network.stages.reduce((sum, stage) => sum + (stage.kind === "attention" ? stage.layers : 0), 0);
@@ -138,12 +138,16 @@ export function pattern(app: App, layers: readonly (readonly NeighboursData[])[]
     h(
       "div",
       { class: "heads" },
-      ...layers.slice(0, MOST_PATTERNS).map((layer, k) => {
-        const matrix = see(layer);
-        const links = matrix.reduce((sum, row) => sum + row.filter(Boolean).length, 0);
-        return card(matrix, layers.length > 1 ? `pattern, layer ${k} of ${layers.length}` : "pattern of every layer", `${links} of ${n * n} pairs`);
-      }),
-      ...grown.slice(1).map((matrix, k) => card(matrix, `seen after layer ${k + 1}`, least(matrix) === n ? "every token has seen all" : `every token has seen ${least(matrix)} or more of ${n}`)),
+      // Heads of different lists see different tokens: each list is drawn, never their union.
+      ...layers.slice(0, MOST_PATTERNS).flatMap((lists, k) =>
+        lists.map((list, j) => {
+          const matrix = see([list]);
+          const links = matrix.reduce((sum, row) => sum + row.filter(Boolean).length, 0);
+          const name = layers.length > 1 ? `pattern, layer ${k} of ${layers.length}` : "pattern of every layer";
+          return card(matrix, lists.length > 1 ? `${name}, list ${j} of ${lists.length}` : name, `${links} of ${n * n} pairs`);
+        }),
+      ),
+      ...grown.slice(1).map((matrix, k) => card(matrix, `seen after ${k + 1} ${k ? "layers" : "layer"}`, least(matrix) === n ? "every token has seen all" : `every token has seen ${least(matrix)} or more of ${n}`)),
     ),
   );
 }

@@ -44,7 +44,7 @@ class Heads implements View {
     this.grid.replaceChildren(
       ...shown.map((one, k) => {
         const stage = app.data.network.stages[one.stage];
-        const name = `${stage.name}${stage.layers > 1 ? `, layer ${one.layer + 1}` : ""}, head ${one.head}`;
+        const name = `${stage.name}${stage.layers > 1 ? `, layer ${one.layer}` : ""}, head ${one.head}`;
         const words = app.data.heads[`${one.stage}.${one.layer}.${one.head}`] ?? "";
         return h("div", { class: "card" }, h("div", { class: "heat" }, this.cards[k].canvas, this.cards[k].query), h("div", {}, h("b", {}, name), h("span", {}, words), this.cards[k].said));
       }),

@@ -12,13 +12,14 @@ from anyformer.patterns.tiling.compiler import COMPILED, Prices
 
 NUMBA: Final = "numba"
 GATHER: Final = "gather"
-BACKENDS: Final = (NUMBA, GATHER)
+FLEX: Final = "flex"
+BACKENDS: Final = (NUMBA, GATHER, FLEX)
 DTYPES: Final = (torch.float32, torch.float64)
 
 
 @cache
 def implementation(backend: str) -> Any:
-    """The module with `tensors_of`, `forward` and `backward`."""
+    """The module with `tensors_of`, `pairs_computed`, `forward` and `backward`; FlexAttention has its own."""
     names = {NUMBA: "anyformer.attention.compiled", GATHER: "anyformer.attention.gathered"}
     return importlib.import_module(names[backend])
 
@@ -41,6 +42,11 @@ def chosen(backend: str | None, device: torch.device) -> str:
     if backend not in BACKENDS:
         raise AttentionError(
             f"backend must be one of {', '.join(BACKENDS)}; got {backend!r}. Leave it out for the best."
+        )
+    if backend == FLEX and device.type != "cuda":
+        raise AttentionError(
+            f"the back end {FLEX!r} must have tensors on CUDA; got {device}. FlexAttention has no backward pass"
+            " elsewhere. Leave the back end out for the best one."
         )
     if backend == NUMBA and device.type != "cpu":
         raise AttentionError(f"the back end {NUMBA!r} must have tensors on a CPU; got {device}. Take {GATHER!r}.")

@@ -30,6 +30,11 @@ def tensors_of(tiling: Tiling) -> list[Tensor]:
     return [torch.from_numpy(np.ascontiguousarray(array)) for array in arrays]
 
 
+def pairs_computed(tiling: Tiling) -> int:
+    """In one head."""
+    return tiling.executed
+
+
 def forward(
     q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None, tiling: Sequence[Tensor], scale: float
 ) -> tuple[Tensor, Tensor]:

@@ -43,6 +43,12 @@ def tensors_of(tiling: Tiling) -> list[Tensor]:
     return found
 
 
+def pairs_computed(tiling: Tiling) -> int:
+    """In one head; the tiles of a bucket are as long as its longest one."""
+    tensors = tensors_of(tiling)
+    return sum(queries.numel() * keys.shape[1] for queries, keys in zip(tensors[::3], tensors[1::3], strict=True))
+
+
 def forward(
     q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None, tiling: Sequence[Tensor], scale: float
 ) -> tuple[Tensor, Tensor]:

@@ -18,8 +18,8 @@ Pattern: TypeAlias = PatternFamily | SparsityPattern
 _KEPT = 64  # as many lists of neighbours; a model has few
 
 
-def layer_of(pattern: Pattern, tokens: int, layer: int) -> Layer:
-    """The lists of this layer of a network, at this length."""
+def layers_of(pattern: Pattern, tokens: int) -> tuple[Layer, ...]:
+    """The layers of the pattern at this length, each with its lists."""
     at_length = _at(pattern, tokens) if isinstance(pattern, PatternFamily) else pattern
     if not isinstance(at_length, SparsityPattern):
         raise AttentionError(
@@ -31,7 +31,7 @@ def layer_of(pattern: Pattern, tokens: int, layer: int) -> Layer:
             f"the pattern must be as long as the sequences, {tokens} tokens; got one of {at_length.tokens}."
             " Give the family instead: it makes a pattern for every length."
         )
-    return at_length.layers[layer % at_length.period]
+    return at_length.layers
 
 
 @lru_cache(maxsize=_KEPT)

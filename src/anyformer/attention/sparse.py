@@ -1,13 +1,17 @@
 """Attention in which each query sees only the keys that a pattern allows, at a cost that is linear in these pairs."""
 
+import importlib
+import math
+
 import torch
 from torch import Tensor
 
-from anyformer.attention.backends import DTYPES, chosen
+from anyformer.attention.backends import DTYPES, FLEX, chosen
 from anyformer.attention.operator import attend
-from anyformer.attention.plans import Pattern, layer_of, tensors_for
+from anyformer.attention.plans import Pattern, layers_of, tensors_for
 from anyformer.errors import AttentionError
 from anyformer.patterns.neighbours import Neighbours
+from anyformer.patterns.pattern import Layer
 from anyformer.whole_numbers import whole_number
 
 
@@ -36,7 +40,8 @@ def sparse_attention(
         scale: of the scores, 1/√head_size if none is given.
         layer: which layer of the network this is; layer l uses layer l mod period of the pattern. Where a layer has
             several lists, head h uses list h mod their number.
-        backend: "numba" (CPU) or "gather" (PyTorch alone, any device); the best one if none is given.
+        backend: "numba" (CPU) or "gather" (PyTorch alone, any device), the best one if none is given; or "flex",
+            FlexAttention, on CUDA and only for patterns that touch at most half of the blocks of 128 × 128 pairs.
 
     Returns:
         (batch, heads, tokens, head_size).
@@ -53,8 +58,13 @@ def sparse_attention(
     batch, heads, tokens, _ = q.shape
     keep = kept(attention_mask, batch, tokens)
     backend = chosen(backend, q.device)
-    lists = layer_of(pattern, tokens, whole_number("layer", layer, least=0, error=AttentionError))
-    scale = float(q.shape[-1] ** -0.5 if scale is None else scale)
+    layers = layers_of(pattern, tokens)
+    lists = layers[whole_number("layer", layer, least=0, error=AttentionError) % len(layers)]
+    scale = q.shape[-1] ** -0.5 if scale is None else float(scale)
+    if not math.isfinite(scale):
+        raise AttentionError(f"scale must be a finite number; got {scale}.")
+    if backend == FLEX:
+        return _flex(q, k, v, keep, lists, scale)
     if len(lists) == 1 or heads == 1:
         return _attend(q, k, v, keep, lists[0], scale, backend)
     count = min(len(lists), heads)
@@ -73,6 +83,12 @@ def _attend(
     flat = (x.flatten(0, 1).contiguous() for x in (q, k, v))
     out, _ = attend(*flat, keep, tensors_for(neighbours, backend, q.device), scale, backend)
     return out.unflatten(0, (batch, heads))
+
+
+def _flex(q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None, layer: Layer, scale: float) -> Tensor:
+    flex = importlib.import_module("anyformer.attention.flex")  # late: it imports the compiler
+    out: Tensor = flex.attend(q, k, v, keep, layer, scale)
+    return out
 
 
 def check_tensors(q: Tensor, k: Tensor, v: Tensor) -> None:

@@ -73,9 +73,9 @@ class Options:
     pattern: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME",
-            help="A sparsity pattern, as `anyformer pattern list` names them; with options "
-            "as strided:stride=4. The network is then sparse and has positions.",
+            metavar="PATTERN",
+            help="A sparsity pattern, as `anyformer pattern list` names them; with options as strided:stride=4, "
+            "combined as 'union(ring, star)', or as JSON. The network is then sparse and has positions.",
         ),
     ] = None
     probability_map: Annotated[
@@ -129,14 +129,14 @@ def takes_options(verb: Callable[..., None]) -> Callable[..., None]:
 
 def request_of(options: Options) -> Request:
     """What the options ask for, as one value."""
-    from anyformer.patterns import parse
+    from anyformer.patterns import read_pattern
 
     return Request(
         target=target_of(options),
         tolerance=options.epsilon,
         p=options.p,
         method=method_for(options.method),
-        pattern=None if options.pattern is None else parse(options.pattern),
+        pattern=None if options.pattern is None else read_pattern(options.pattern),
         probability_map=probability_map(options.probability_map),
         heads=options.heads,
         hidden_size=options.hidden_size,

@@ -79,7 +79,7 @@ def method_for(method: Method | str | None) -> Method | None:
 
 
 def pattern_for(pattern: Pattern | str | None) -> Pattern | None:
-    """A pattern as it is, or by its name on the command line."""
-    from anyformer.patterns import parse
+    """A pattern as it is, or as it is typed on the command line: by name, combined, or as JSON."""
+    from anyformer.patterns import read_pattern
 
-    return parse(pattern) if isinstance(pattern, str) else pattern
+    return read_pattern(pattern) if isinstance(pattern, str) else pattern

@@ -84,7 +84,7 @@ def steps_data(facts: ProgramFacts) -> list[dict[str, Any]]:
 
 def _where(facts: ProgramFacts, number: int) -> str:
     hint = next(hint for hint in facts.hints if hint.node == number and not hint.is_helper)
-    place = f"layer {hint.layer + 1}"
+    place = f"layer {hint.layer}"
     return f"{place}, {'hidden units' if hint.head is None else f'head {hint.head}'}, channel {hint.channel}"
 
 

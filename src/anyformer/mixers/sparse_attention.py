@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import ClassVar, Final, final
 
 import numpy as np
 import torch
@@ -10,12 +10,15 @@ from torch import Tensor
 from torch.nn.functional import dropout as drop
 
 from anyformer import patterns
-from anyformer.attention.plans import layer_of
+from anyformer.attention.plans import layers_of
 from anyformer.attention.widening import attend_widened
 from anyformer.errors import MixerError, PatternError
 from anyformer.mixers.attention import Attention, AttentionHeads
 from anyformer.mixers.mixer import Mixer, positive
 from anyformer.patterns import Longformer, PatternFamily
+
+USUAL: Final = Longformer(half_width=64, global_tokens=1)
+"""A window, and [CLS] as the relay between its ends."""
 
 
 @final
@@ -31,9 +34,7 @@ class SparseSelfAttention(AttentionHeads):
         " Convert the BERT to Attention first, which has the same weights and sees all pairs"
     )
 
-    def __init__(
-        self, width: int, heads: int, pattern: PatternFamily, dropout: float = 0.0, *, layer: int = 0
-    ) -> None:
+    def __init__(self, width: int, heads: int, pattern: PatternFamily, dropout: float = 0.0, *, layer: int = 0) -> None:
         super().__init__(width, heads, dropout)
         self.pattern, self.layer = pattern, layer
 
@@ -51,7 +52,8 @@ class SparseSelfAttention(AttentionHeads):
 
     def seen(self, hidden: Tensor, keep: Tensor | None) -> Tensor:
         """The pairs of the pattern whose keys are kept."""
-        lists = layer_of(self.pattern, hidden.shape[1], self.layer)[: self.heads]
+        layers = layers_of(self.pattern, hidden.shape[1])
+        lists = layers[self.layer % len(layers)][: self.heads]
         dense = np.zeros((len(lists), hidden.shape[1], hidden.shape[1]), dtype=np.bool_)
         for matrix, neighbours in zip(dense, lists, strict=True):
             matrix[neighbours.queries(), neighbours.indices] = True
@@ -75,7 +77,7 @@ class PatternAttention(Mixer):
     """
 
     heads: int = 12
-    pattern: PatternFamily = Longformer(half_width=64, global_tokens=1)
+    pattern: PatternFamily = USUAL
 
     def __post_init__(self) -> None:
         positive("heads", self.heads)

@@ -8,14 +8,19 @@
 from anyformer.errors import PatternError
 from anyformer.patterns.arrangement import Arrangement, intersection, multihead, sequential, union
 from anyformer.patterns.battery import check_pattern
-from anyformer.patterns.capacity.capacity import Capacity, capacity
-from anyformer.patterns.capacity.halves import Half
-from anyformer.patterns.catalogue import CATALOGUE, descriptions, named, parse
+from anyformer.patterns.bottlenecks.capacity import Capacity, capacity
+from anyformer.patterns.bottlenecks.halves import Half
+from anyformer.patterns.catalogue import CATALOGUE, COMBINATORS, combinators, descriptions, named
+from anyformer.patterns.designing.designer import Design, DesignOption, design
+from anyformer.patterns.designing.picture import draw_design
 from anyformer.patterns.drawing import draw
 from anyformer.patterns.exchange.adjacency import from_edges, from_mask_mod, from_matrix, from_networkx
 from anyformer.patterns.exchange.arrays import from_arrays, to_arrays, to_csr, to_dense, to_edges
+from anyformer.patterns.exchange.block_shares import MOST_BLOCK_SHARE, block_share, require_sparse_blocks
 from anyformer.patterns.exchange.flex_attention import block_mask, mask_mod
-from anyformer.patterns.exchange.json_form import from_json, in_short, to_json
+from anyformer.patterns.exchange.json_form import from_json, to_json
+from anyformer.patterns.exchange.notation import in_short, parse, read_pattern
+from anyformer.patterns.families.blocks import Blocked, blocked
 from anyformer.patterns.families.combinators import Causal, Intersection, Multihead, Sequential, Union, causal
 from anyformer.patterns.families.factorised import Axial, Fixed, Strided
 from anyformer.patterns.families.family import PatternFamily
@@ -36,14 +41,19 @@ from anyformer.patterns.universality.report import Universality, UniversalityRep
 
 __all__ = [
     "CATALOGUE",
+    "COMBINATORS",
+    "MOST_BLOCK_SHARE",
     "Answer",
     "Arrangement",
     "Axial",
     "BigBird",
     "BlockLocal",
+    "Blocked",
     "Butterfly",
     "Capacity",
     "Causal",
+    "Design",
+    "DesignOption",
     "DilatedWindow",
     "Fixed",
     "Full",
@@ -74,12 +84,17 @@ __all__ = [
     "Universality",
     "UniversalityReport",
     "block_mask",
+    "block_share",
+    "blocked",
     "capacity",
     "causal",
     "check_pattern",
     "check_universality",
+    "combinators",
     "descriptions",
+    "design",
     "draw",
+    "draw_design",
     "first_hops",
     "from_arrays",
     "from_edges",
@@ -95,6 +110,8 @@ __all__ = [
     "named",
     "parse",
     "reached",
+    "read_pattern",
+    "require_sparse_blocks",
     "sequential",
     "single",
     "tiling_of",

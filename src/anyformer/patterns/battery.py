@@ -8,7 +8,8 @@ from anyformer.errors import PatternError, raised
 from anyformer.patterns import arrangement
 from anyformer.patterns.exchange.adjacency import from_matrix
 from anyformer.patterns.exchange.arrays import from_arrays, to_arrays, to_csr, to_dense, to_edges
-from anyformer.patterns.exchange.json_form import KINDS, from_json, to_json
+from anyformer.patterns.exchange.json_form import from_json, to_json
+from anyformer.patterns.exchange.notation import has_name, in_short, parse
 from anyformer.patterns.families.family import PatternFamily
 from anyformer.patterns.families.windows import Full
 from anyformer.patterns.neighbours import Neighbours
@@ -36,8 +37,9 @@ def check_pattern(pattern: PatternFamily | SparsityPattern, lengths: Iterable[in
         _check_built(name, built)
         _check_same(name, "a second call", pattern.at(tokens), built)
         _check_path(name, pattern, built)
-    if type(pattern) in KINDS.values() and from_json(to_json(pattern)) != pattern:
-        raise PatternError(f"{pattern!r} must come back from its JSON; got {from_json(to_json(pattern))!r}.")
+    if has_name(pattern):
+        _check_same(repr(pattern), "its JSON", from_json(to_json(pattern)), pattern)
+        _check_same(repr(pattern), f"its notation {in_short(pattern)}", parse(in_short(pattern)), pattern)
 
 
 def _built(name: str, family: PatternFamily, tokens: int) -> SparsityPattern:
@@ -77,15 +79,19 @@ def _check_list(name: str, neighbours: Neighbours) -> None:
 
 
 def _check_exports(name: str, pattern: SparsityPattern) -> None:
-    _check_same(name, "its Boolean matrices", from_matrix(to_dense(pattern)).seen, pattern.seen)
+    dense = to_dense(pattern)
+    _check_same(name, "its Boolean matrices", from_matrix(dense).seen, pattern.seen)
     _check_same(name, "its JSON", from_json(to_json(pattern)), pattern)
     _check_same(name, "its named arrays", from_arrays(to_arrays(pattern)), pattern)
-    for layer in range(pattern.period):
-        pairs = [tuple(pair) for pair in to_edges(pattern, layer).tolist()]
-        sparse = list(zip(*(part.tolist() for part in to_csr(pattern, layer).nonzero()), strict=True))
-        dense = [tuple(pair) for pair in np.argwhere(to_dense(pattern)[layer].any(axis=0)).tolist()]
-        if not pairs == sparse == dense:
-            raise PatternError(f"{name} must be the same as edges, CSR and matrix; layer {layer} differs.")
+    for layer, lists in enumerate(pattern.layers):
+        for head in range(len(lists)):
+            pairs = [tuple(pair) for pair in to_edges(pattern, layer, head).tolist()]
+            sparse = list(zip(*(part.tolist() for part in to_csr(pattern, layer, head).nonzero()), strict=True))
+            matrix = [tuple(pair) for pair in np.argwhere(dense[layer, head]).tolist()]
+            if not pairs == sparse == matrix:
+                raise PatternError(
+                    f"{name} must be the same as edges, CSR and matrix; list {head} of layer {layer} differs."
+                )
 
 
 def _check_laws(name: str, pattern: SparsityPattern) -> None:

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from anyformer.catalogues import Catalogue
 from anyformer.errors import PatternError
-from anyformer.patterns.families.combinators import Causal
+from anyformer.patterns.families.blocks import Blocked
+from anyformer.patterns.families.combinators import Causal, Intersection, Multihead, Sequential, Union
 from anyformer.patterns.families.factorised import Axial, Fixed, Strided
 from anyformer.patterns.families.family import PatternFamily
 from anyformer.patterns.families.global_tokens import BigBird, Longformer, PlainStar, Star
@@ -35,6 +36,18 @@ FAMILIES: Final[Mapping[str, type[PatternFamily]]] = MappingProxyType(
         "ring": Ring,
     }
 )
+
+COMBINATORS: Final[Mapping[str, type[PatternFamily]]] = MappingProxyType(
+    {
+        "causal": Causal,
+        "blocked": Blocked,
+        "union": Union,
+        "intersection": Intersection,
+        "sequential": Sequential,
+        "multihead": Multihead,
+    }
+)
+"""Families made of families, by the words of the notation: union(ring, star)."""
 
 
 def _causal(family: type[PatternFamily]) -> Callable[..., PatternFamily]:
@@ -77,15 +90,11 @@ def named(name: str, **parameters: Any) -> PatternFamily:
     return CATALOGUE.make(name, **parameters)
 
 
-def parse(text: str) -> PatternFamily:
-    """A name with parameters, as on a command line.
-
-    >>> parse("strided:stride=4,arrangement=union")
-    Strided(stride=4, arrangement=<Arrangement.UNION: 'union'>)
-    """
-    return CATALOGUE.parse(text)
-
-
 def descriptions() -> dict[str, str]:
     """One line about every pattern of the catalogue, by name."""
     return CATALOGUE.descriptions()
+
+
+def combinators() -> dict[str, str]:
+    """One line about every way to combine patterns, by name."""
+    return {name: (inspect.getdoc(one) or "").partition("\n")[0] for name, one in COMBINATORS.items()}

@@ -30,6 +30,7 @@ from anyformer.pictures import (
 
 MOST_TOKENS = 256
 _MOST_LAYERS = 4
+_MOST_LISTS = 4
 _PANEL = 2.5
 
 
@@ -48,33 +49,51 @@ def draw(pattern: PatternFamily | SparsityPattern, place: str | Path, tokens: in
     if place.suffix.lower() not in SUFFIXES:
         raise PatternError(f"a picture must end in one of {', '.join(SUFFIXES)}; got {place.name!r}.")
     described = (
-        "Which token sees which in each layer, after how many layers each is seen, and a path through all tokens."
+        "Which token sees which in each layer, list by list, after how many layers each is seen, and a path through all"
+        " tokens."
     )
     return save_picture(picture(pattern, tokens), place, title=f"Sparsity pattern {pattern}", description=described)
 
 
 @in_house_style
 def picture(pattern: PatternFamily | SparsityPattern, tokens: int | None = None) -> Any:
-    """A Matplotlib figure: a panel for each of the first layers, one for the hops, one for γ."""
+    """A Matplotlib figure: a panel for each of the first layers, one for the hops, one for γ.
+
+    Where a layer has several lists (MULTIHEAD), each has its panel, one below the other.
+    """
     report = check_universality(pattern, tokens)
     if report.tokens > MOST_TOKENS:
         raise PatternError(
             f"a picture must have at most {MOST_TOKENS} tokens; got {report.tokens}. Draw a shorter one."
         )
     built = pattern if isinstance(pattern, SparsityPattern) else pattern.at(report.tokens)
-    layers = built.seen[:_MOST_LAYERS]
+    layers = built.layers[:_MOST_LAYERS]
+    rows = min(_MOST_LISTS, max(map(len, layers)))
     title = f"{report.pattern}, {report.tokens} tokens"
-    figure = new_figure(_PANEL + 0.8, _PANEL * (len(layers) + 2) + 0.6)
+    figure = new_figure((_PANEL + 0.3) * rows + 0.5, _PANEL * (len(layers) + 2) + 0.6)
     figure.suptitle(f"{plain(title)}\n{plain(report.verdict.value)}", x=0.01, ha="left")
-    panels = figure.subplots(1, len(layers) + 2)
-    for index, (panel, seen) in enumerate(zip(panels, layers, strict=False)):
-        _draw_layer(panel, seen, f"layer {index + 1} of {built.period}: who sees whom")
-    _draw_hops(figure, panels[-2], built, report.reach.hops)
-    _draw_path(panels[-1], report.tokens, report.path)
+    panels = figure.subplots(rows, len(layers) + 2, squeeze=False)
+    for layer, lists in enumerate(layers):
+        for number, panel in enumerate(panels[:, layer]):
+            if number < len(lists):
+                _draw_list(panel, lists[number], _name_of(built, layer, number))
+            else:
+                panel.set_visible(False)
+    for panel in panels[1:, -2:].flat:
+        panel.set_visible(False)
+    _draw_hops(figure, panels[0, -2], built, report.reach.hops)
+    _draw_path(panels[0, -1], report.tokens, report.path)
     return figure
 
 
-def _draw_layer(panel: Any, seen: Neighbours, title: str) -> None:
+def _name_of(pattern: SparsityPattern, layer: int, number: int) -> str:
+    """Layers and lists are counted from 0, as in reports and in code; heads of several lists take turns with them."""
+    lists = len(pattern.layers[layer])
+    of_layer = f"layer {layer} of {pattern.period}"
+    return f"{of_layer}: who sees whom" if lists == 1 else f"{of_layer}, list {number} of {lists}"
+
+
+def _draw_list(panel: Any, seen: Neighbours, title: str) -> None:
     from matplotlib.colors import ListedColormap
 
     dense = np.zeros((seen.tokens, seen.tokens))

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from anyformer.arrays import Booleans, Integers
 from anyformer.errors import PatternError
+from anyformer.patterns.sizes import whole_number
 from anyformer.rebuilding import Rebuilt
 
 
@@ -100,11 +101,12 @@ def from_pairs(tokens: int, queries: ArrayLike, keys: ArrayLike) -> Neighbours:
     >>> from_pairs(2, [1, 0, 1], [0, 0, 0]).degrees.tolist()
     [1, 1]
     """
-    rows, columns = (np.asarray(each, dtype=np.int64).ravel() for each in (queries, keys))
-    for name, each in (("queries", rows), ("keys", columns)):
-        if len(each) and not (each.min() >= 0 and each.max() < tokens):
-            bad = each[(each < 0) | (each >= tokens)][0]
-            raise PatternError(f"{name} must be tokens 0 to {tokens - 1}; got {bad}. Count tokens from 0.")
+    rows, columns = _tokens("queries", queries, tokens), _tokens("keys", keys, tokens)
+    if len(rows) != len(columns):
+        raise PatternError(
+            f"there must be one key for each query; got {len(rows)} queries and {len(columns)} keys."
+            " Repeat a query for each of its keys."
+        )
     return _from_codes(tokens, rows * tokens + columns)
 
 
@@ -129,6 +131,24 @@ def each_once(values: Integers) -> Integers:
     """The values sorted, each once; several times as fast as np.unique, which hashes integers first."""
     ordered = np.sort(values)
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
+
+
+def _tokens(name: str, values: ArrayLike, tokens: int) -> Integers:
+    """Numbers of tokens as int64, or PatternError: NumPy alone would cut 1.9 down to 1 and read "2" and True."""
+    array = np.asarray(values).ravel()
+    if not array.size:
+        return np.empty(0, dtype=np.int64)
+    if array.dtype.kind == "O":
+        array = np.array([whole_number(f"one of the {name}", value, least=0) for value in array])
+    if array.dtype.kind not in "iu":
+        raise PatternError(
+            f"{name} must be whole numbers; got {array.dtype}, such as {array.flat[0]!r}."
+            " Convert them to integers yourself if they are."
+        )
+    if array.min() < 0 or array.max() >= tokens:
+        bad = array[(array < 0) | (array >= tokens)][0]
+        raise PatternError(f"{name} must be tokens 0 to {tokens - 1}; got {bad}. Count tokens from 0.")
+    return array.astype(np.int64, copy=False)
 
 
 def _or(one: Neighbours, other: Neighbours) -> Neighbours:

@@ -1,6 +1,7 @@
 """A sparsity pattern at one length: for each of its cyclic layers and each head, which keys each query may look at."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias, final
@@ -65,6 +66,10 @@ class SparsityPattern:
         """What is seen in any layer, the paper's ∪_l A_k^l."""
         return united(self.seen)
 
+    def __or__(self, other: object) -> "SparsityPattern":
+        """The union with a pattern of the same length, head by head and layer by layer."""
+        return headwise(united, [self, other]) if isinstance(other, SparsityPattern) else NotImplemented
+
     def __repr__(self) -> str:
         connections = [neighbours.connections for neighbours in self.seen]
         return f"SparsityPattern(tokens={self.tokens}, period={self.period}, connections={connections})"
@@ -73,3 +78,32 @@ class SparsityPattern:
 def single(neighbours: Neighbours) -> SparsityPattern:
     """The pattern of one list, the same in every layer and head."""
     return SparsityPattern(((neighbours,),))
+
+
+def headwise(
+    combine: Callable[[Iterable[Neighbours]], Neighbours], parts: Sequence[SparsityPattern]
+) -> SparsityPattern:
+    """The lists of the parts combined head by head; periods and heads that differ are repeated to fit."""
+    return SparsityPattern(tuple(_combined_layer(combine, row) for row in side_by_side(parts)))
+
+
+def side_by_side(parts: Sequence[SparsityPattern]) -> list[list[Layer]]:
+    """For every layer of the common period, that layer of every part."""
+    require_one_length(parts)
+    period = math.lcm(*(part.period for part in parts))
+    return [[part.layers[layer % part.period] for part in parts] for layer in range(period)]
+
+
+def require_one_length(parts: Sequence[SparsityPattern]) -> None:
+    """Refuse parts of different lengths, and no parts at all."""
+    lengths = sorted({part.tokens for part in parts})
+    if len(lengths) != 1:
+        raise PatternError(
+            f"the parts must be one or more patterns of the same length; got {len(parts)} of lengths {lengths}."
+            " Build them all at one length."
+        )
+
+
+def _combined_layer(combine: Callable[[Iterable[Neighbours]], Neighbours], row: Sequence[Layer]) -> Layer:
+    heads = math.lcm(*(len(layer) for layer in row))
+    return tuple(combine(layer[head % len(layer)] for layer in row) for head in range(heads))

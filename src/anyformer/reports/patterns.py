@@ -1,25 +1,43 @@
 """The catalogue of patterns and the universality checker's report, as data and as text."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 from rich.console import Group, RenderableType
 
-from anyformer.patterns.capacity.capacity import Capacity
-from anyformer.patterns.catalogue import descriptions
+from anyformer.patterns.bottlenecks.capacity import Capacity
+from anyformer.patterns.catalogue import combinators, descriptions
+from anyformer.patterns.designing.designer import Design, DesignOption
+from anyformer.patterns.exchange.json_form import to_json
+from anyformer.patterns.exchange.notation import DESCRIBED, in_short
+from anyformer.patterns.families.family import PatternFamily
+from anyformer.patterns.pattern import SparsityPattern
 from anyformer.patterns.universality.report import UniversalityReport
 from anyformer.reports.terminal import count, facts, heading, paragraph, table
+
+SHOWN: Final = 5
+"""How many patterns to choose from are shown."""
 
 
 def catalogue_data() -> dict[str, Any]:
     """The catalogue as a JSON object."""
-    return {"patterns": [{"name": name, "is": what} for name, what in descriptions().items()]}
+    listed = {"patterns": descriptions(), "combinators": combinators()}
+    return {key: [{"name": name, "is": what} for name, what in each.items()] for key, each in listed.items()}
 
 
 def catalogue_view() -> RenderableType:
     """The catalogue as text."""
-    return table(
-        ("pattern", "which tokens see which"), list(descriptions().items()), wrapping=("which tokens see which",)
+    seen = "which tokens see which"
+    return Group(
+        table(("pattern", seen), list(descriptions().items()), wrapping=(seen,)),
+        table(("combination", seen), list(combinators().items()), wrapping=(seen,)),
+        paragraph("Combine them as in causal(union(ring, star)) or blocked(bigbird:random_keys=3):block=64."),
     )
+
+
+def described(pattern: PatternFamily | SparsityPattern) -> dict[str, Any]:
+    """The pattern itself within JSON that is about it: what was printed can be read as a pattern again."""
+    return {DESCRIBED: to_json(pattern)}
 
 
 def universality_data(report: UniversalityReport, carried: Capacity) -> dict[str, Any]:
@@ -45,6 +63,41 @@ def universality_view(report: UniversalityReport, carried: Capacity) -> Renderab
     return Group(
         heading(f"{report.pattern}, {count(report.tokens)} tokens"), paragraph(report.verdict.value), facts(rows)
     )
+
+
+def design_view(found: Design) -> RenderableType:
+    """What the designer found as text: the cheapest patterns that fit, and the cheapest for other capacities."""
+    kind = "causally universal" if found.causal else "universal"
+    carried = f", a capacity of at least {count(found.capacity)} in {found.layers}" if found.capacity else ""
+    asked = f"{kind} within {found.layers} layer{'s' * (found.layers > 1)}{carried}"
+    others = [option for option in found.front if option not in found.fitting[:SHOWN]]
+    return Group(
+        heading(f"{count(found.tokens)} tokens, {asked}"),
+        paragraph(f"cheapest: {in_short(found.best.family)}, {_share(found):.2g} % of the pairs of full attention"),
+        _options_table(found.fitting[:SHOWN]),
+        *([paragraph("The cheapest for other capacities:"), _options_table(others)] if others else []),
+    )
+
+
+def _share(found: Design) -> float:
+    """The executed pairs of the best pattern in percent of all that are allowed."""
+    pairs = found.tokens * (found.tokens + 1) / 2 if found.causal else found.tokens**2
+    return 100 * found.best.executed / pairs
+
+
+def _options_table(options: Sequence[DesignOption]) -> RenderableType:
+    heads = ("pattern", "executed", "connections", "s", "capacity")
+    rows = [
+        (
+            in_short(option.family),
+            count(round(option.executed)),
+            count(round(option.connections)),
+            count(option.hops),
+            count(option.carried),
+        )
+        for option in options
+    ]
+    return table(heads, rows, wrapping=heads[:1], right=heads[1:])
 
 
 def _capacity_rows(carried: Capacity) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from anyformer.construction.plans.interpolation_plan import InterpolationPlan
 from anyformer.construction.plans.plan import Plan, PlannedStage
 from anyformer.construction.plans.table_plan import TablePlan
 from anyformer.networks.dtypes import FLOAT64
-from anyformer.patterns.exchange.json_form import in_short
+from anyformer.patterns.exchange.notation import in_short
 from anyformer.reports.programs import program_rows, program_summary, program_view, summary_view
 from anyformer.reports.stages import stage_row, stage_table
 from anyformer.reports.terminal import count, duration, error_size, facts, heading, number, size, table

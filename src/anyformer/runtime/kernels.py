@@ -12,20 +12,17 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-import llvmlite.binding
 import numpy as np
-from llvmlite import ir
 from numba import njit, types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from anyformer.networks.runs import CAUTION
+from anyformer.vector_code import Vectors, compiled, index, vector_bytes
 
 # A chunk of layers has at most this many numbers: half of a first-level cache of 32 KiB.
 CHUNK_NUMBERS = 2048
 # Units that are written out one after the other in a layer; more are looped over.
 UNROLLED = 4
-DOUBLE, INDEX = ir.DoubleType(), ir.IntType(64)
 
 
 class Kernels(NamedTuple):
@@ -52,17 +49,9 @@ def kernels(width: int, hidden_size: int) -> Kernels:
 @cache
 def registers_for(width: int) -> Registers:
     """Measured on AVX2 (16 registers of 4); counted for AVX-512 (32 of 8): x and its move stay in registers."""
-    if llvmlite.binding.get_host_cpu_features().get("avx512f", False):
+    if vector_bytes() == 64:
         return Registers(8, max(2, 15 // (width + 1)))
     return Registers(4, {1: 4, 2: 3}.get(width, 2))
-
-
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile, keeping the result on disk beside the source or in the user's cache, if either can be written."""
-    try:
-        return njit(nogil=True, cache=True)(function)
-    except RuntimeError:  # no place for a cache: every process compiles again
-        return njit(nogil=True)(function)
 
 
 def _all_layers(width: int, hidden_size: int, lanes: int, vectors: int) -> Callable[..., None]:
@@ -106,30 +95,26 @@ class _Walk:
     """Emits the loop over layers. A *row* is a list of vectors: one coordinate of all tokens held at once."""
 
     def __init__(self, builder: Any, width: int, hidden_size: int, lanes: int, vectors: int) -> None:
+        self.v = Vectors(builder, 8, lanes)
         self.builder, self.width, self.hidden_size, self.vectors = builder, width, hidden_size, vectors
-        self.lanes, self.vector = lanes, ir.VectorType(DOUBLE, lanes)
-        self.zero = ir.Constant(self.vector, [0.0] * lanes)
-        kind = ir.FunctionType(self.vector, [self.vector] * 3)
-        self.fma = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{lanes}f64")
 
     def emit(self, state: Any, stride: Any, weights: Any, layers: Any) -> None:
-        builder = self.builder
-        weights = builder.inttoptr(weights, DOUBLE.as_pointer())
-        state = builder.inttoptr(state, DOUBLE.as_pointer())
+        builder, v = self.builder, self.v
+        first, base = v.pointer(state), v.pointer(weights)
         places = [
-            builder.bitcast(builder.gep(state, [builder.mul(stride, _index(i))]), self.vector.as_pointer())
+            [v.at(first, builder.mul(stride, index(i)), k * v.lanes) for k in range(self.vectors)]
             for i in range(self.width)
         ]
-        rows = [[self._load(place, k) for k in range(self.vectors)] for place in places]
+        rows = [[v.load(place, align=8 * v.lanes) for place in row] for row in places]
         numbers = self.hidden_size * (2 * self.width + 1) + self.width
 
         def layer(k: Any, rows: list[list[Any]]) -> list[list[Any]]:
-            return self._layer(builder.gep(weights, [builder.mul(k, _index(numbers))]), rows)
+            return self._layer(v.at(base, builder.mul(k, index(numbers))), rows)
 
         rows = self._loop(layers, rows, layer)
-        for place, row in zip(places, rows, strict=True):
-            for k, vector in enumerate(row):
-                builder.store(vector, self._at(place, k), align=8 * self.lanes)
+        for row, vectors in zip(places, rows, strict=True):
+            for place, vector in zip(row, vectors, strict=True):
+                v.store(vector, place, align=8 * v.lanes)
 
     def _layer(self, base: Any, rows: list[list[Any]]) -> list[list[Any]]:
         """x + (b_2 + Σ_units W_2·max(b_1 + W_1·x, 0)), every product fused with its sum."""
@@ -138,71 +123,45 @@ class _Walk:
         unrolled = next(n for n in range(UNROLLED, 0, -1) if self.hidden_size % n == 0)
 
         def units(k: Any, moves: list[list[Any]]) -> list[list[Any]]:
-            first = builder.gep(base, [builder.mul(k, _index(unrolled * per_unit))])
+            first = self.v.at(base, builder.mul(k, index(unrolled * per_unit)))
             for unit in range(unrolled):
                 moves = self._unit(first, unit * per_unit, rows, moves)
             return moves
 
         rounds = self.hidden_size // unrolled
-        moves = units(_index(0), moves) if rounds == 1 else self._loop(_index(rounds), moves, units)
+        moves = units(index(0), moves) if rounds == 1 else self._loop(index(rounds), moves, units)
         return [
             [builder.fadd(x, move) for x, move in zip(*pair, strict=True)] for pair in zip(rows, moves, strict=True)
         ]
 
     def _unit(self, base: Any, offset: int, rows: list[list[Any]], moves: list[list[Any]]) -> list[list[Any]]:
         """One weight at a time is used on all vectors, so that it needs one register only."""
-        builder = self.builder
+        builder, v, zero = self.builder, self.v, self.v.constant(0.0)
         hidden = [self._broadcast(base, offset)] * self.vectors
         for i, row in enumerate(rows):
             weight = self._broadcast(base, offset + 1 + i)
-            hidden = [builder.call(self.fma, [weight, x, h]) for x, h in zip(row, hidden, strict=True)]
+            hidden = [v.fma(weight, x, h) for x, h in zip(row, hidden, strict=True)]
         # Unordered: NaN stays NaN, as in NumPy's maximum.
-        hidden = [builder.select(builder.fcmp_unordered(">", h, self.zero), h, self.zero) for h in hidden]
+        hidden = [builder.select(builder.fcmp_unordered(">", h, zero), h, zero) for h in hidden]
         result = []
         for i, move in enumerate(moves):
             weight = self._broadcast(base, offset + 1 + self.width + i)
-            result.append([builder.call(self.fma, [weight, h, m]) for h, m in zip(hidden, move, strict=True)])
+            result.append([v.fma(weight, h, m) for h, m in zip(hidden, move, strict=True)])
         return result
 
     def _loop(self, count: Any, rows: list[list[Any]], body: Callable[[Any, list[list[Any]]], Any]) -> list[list[Any]]:
         """for k in range(count): rows = body(k, rows), with at least one round."""
-        builder, before = self.builder, self.builder.block
-        inside, after = builder.append_basic_block(), builder.append_basic_block()
-        builder.branch(inside)
-        builder.position_at_end(inside)
-        counter = builder.phi(INDEX)
-        counter.add_incoming(_index(0), before)
-        carried = [[builder.phi(self.vector) for _ in row] for row in rows]
-        for row, phis in zip(rows, carried, strict=True):
-            for vector, phi in zip(row, phis, strict=True):
-                phi.add_incoming(vector, before)
-        results = body(counter, carried)
-        following = builder.add(counter, _index(1))
-        counter.add_incoming(following, builder.block)
-        for row, phis in zip(results, carried, strict=True):
-            for vector, phi in zip(row, phis, strict=True):
-                phi.add_incoming(vector, builder.block)
-        builder.cbranch(builder.icmp_signed("<", following, count), inside, after)
-        builder.position_at_end(after)
-        return results
 
-    def _at(self, place: Any, k: int) -> Any:
-        return self.builder.gep(place, [_index(k)])
+        def cut(flat: list[Any]) -> list[list[Any]]:
+            return [flat[first : first + self.vectors] for first in range(0, len(flat), self.vectors)]
 
-    def _load(self, place: Any, k: int) -> Any:
-        return self.builder.load(self._at(place, k), align=8 * self.lanes)
+        def step(k: Any, flat: list[Any]) -> list[Any]:
+            return [vector for row in body(k, cut(flat)) for vector in row]
+
+        return cut(self.v.loop(count, [vector for row in rows for vector in row], step))
 
     def _broadcast(self, base: Any, offset: int) -> Any:
-        builder = self.builder
-        number = builder.load(builder.gep(base, [_index(offset)]))
-        nothing = ir.Constant(self.vector, ir.Undefined)
-        first = builder.insert_element(nothing, number, ir.Constant(ir.IntType(32), 0))
-        everywhere = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
-        return builder.shuffle_vector(first, nothing, everywhere)
-
-
-def _index(value: int) -> Any:
-    return ir.Constant(INDEX, value)
+        return self.v.broadcast(self.builder.load(self.v.at(base, offset)))
 
 
 @intrinsic

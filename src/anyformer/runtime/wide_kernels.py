@@ -6,7 +6,8 @@ definition says so (`networks.evaluate`).
 
 import numpy as np
 
-from anyformer.runtime.kernels import compiled, fused
+from anyformer.runtime.kernels import fused
+from anyformer.vector_code import compiled
 
 # Tokens of a block: long enough for the vector units, short enough for the caches (measured).
 TOGETHER = 64

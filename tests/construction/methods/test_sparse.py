@@ -18,6 +18,7 @@ from anyformer.networks import Entmax, Network, Sparsemax, evaluate
 from anyformer.networks.digest import digest
 from anyformer.networks.roles import Role
 from anyformer.patterns import (
+    BlockLocal,
     Causal,
     Multihead,
     PlainStar,
@@ -144,8 +145,10 @@ def test_two_lists_a_layer_are_averaged_by_two_heads():
 def test_what_cannot_be_is_refused_with_the_reason():
     with pytest.raises(PlanError, match="output 0 never depends on input"):
         plan(target(4), 0.4, method=AVERAGING, pattern=Causal(SlidingWindow(1)))
-    with pytest.raises(PlanError, match=r"(?s)reach: fails: output 0 never depends.*looks at"):
+    with pytest.raises(PlanError, match=r"(?s)reach: fails: output 0 never depends.*tokens see later ones too"):
         plan(target(4), 0.4, method=SHIFT, pattern=Causal(SlidingWindow(1)))
+    with pytest.raises(PlanError, match=r"(?s)reach: fails: output 0 never depends.*looks at"):
+        plan(target(4), 0.4, method=SHIFT, pattern=BlockLocal(2))
     with pytest.raises(PlanError, match=r"without \{0\} the rest falls into 3 pieces"):
         plan(target(4), 0.4, method=SHIFT, pattern=PlainStar())
     with pytest.raises(PlanError, match="sparse-selective-shift needs a sparsity pattern; none was given"):

@@ -22,9 +22,11 @@ from anyformer.patterns import (
     from_mask_mod,
     from_matrix,
     from_networkx,
+    from_pairs,
     multihead,
     named,
     sequential,
+    single,
     to_arrays,
     to_csr,
     to_dense,
@@ -43,9 +45,26 @@ def test_everything_comes_back(shape):
     assert from_matrix(to_dense(pattern)) == pattern
     assert from_json(json.loads(json.dumps(to_json(pattern)))) == pattern
     assert from_arrays(to_arrays(pattern)) == pattern
-    for layer in range(pattern.period):
-        assert from_edges(to_edges(pattern, layer), shape[0]).layer(0) == pattern.layer(layer)
-        np.testing.assert_array_equal(to_csr(pattern, layer).toarray(), to_dense(pattern)[layer].any(axis=0))
+    for layer in range(pattern.period + 1):
+        for head in range(shape[2] + 1):
+            seen = pattern.layers[layer % shape[1]][head % shape[2]]
+            assert from_edges(to_edges(pattern, layer, head), shape[0]).layer(0) == seen
+            dense = to_dense(pattern)[layer % shape[1], head % shape[2]]
+            np.testing.assert_array_equal(to_csr(pattern, layer, head).toarray(), dense)
+
+
+def test_heads_are_not_united_without_a_word():
+    pattern = Strided(3, Arrangement.MULTIHEAD).at(9)
+    window, remainders = pattern.layers[0]
+    for export in (to_edges, to_csr):
+        with pytest.raises(PatternError, match=r"layer 0 has 2, and head h uses list h mod 2. Give head=0"):
+            export(pattern)
+        with pytest.raises(PatternError, match="head must be at least 0"):
+            export(pattern, head=-1)
+    assert len(to_edges(pattern, head=1)) == remainders.connections != window.connections
+    assert to_csr(pattern, head=2).nnz == window.connections
+    assert len(to_edges(single(pattern.layer(0)))) == pattern.layer(0).connections > window.connections
+    assert len(to_edges(Ring().at(4))) == 12  # one list is that of all heads
 
 
 def test_layers_of_differing_heads_are_repeated_in_the_dense_form():
@@ -71,6 +90,22 @@ def test_a_query_is_a_row():
         (lambda: from_matrix(np.ones((0, 0), dtype=bool)), r"got shape \(0, 0\)"),
         (lambda: from_edges([(0, 3)], tokens=3), "keys must be tokens 0 to 2; got 3"),
         (lambda: from_edges(np.ones((2, 3)), tokens=3), "must be pairs"),
+        (lambda: from_edges([(0, 1, 2), (0, 1, 2)], tokens=3), r"must be pairs .* got \(0, 1, 2\)"),
+        (lambda: from_edges([0, 1], tokens=3), "must be pairs .* got 0"),
+        (lambda: from_edges([(0, 1.9)], tokens=3), "one of the keys must be a whole number; got 1.9"),
+        (lambda: from_edges([(0, 1.0)], tokens=3), "one of the keys must be a whole number; got 1.0"),
+        (lambda: from_edges([(0, float("nan"))], tokens=3), "must be a whole number; got nan"),
+        (lambda: from_edges([("0", "1")], tokens=3), "one of the queries must be a whole number; got '0'"),
+        (lambda: from_edges(["01"], tokens=3), "must be a whole number; got '0'"),
+        (lambda: from_edges([(True, 1)], tokens=3), "one of the queries must be a whole number; got True"),
+        (lambda: from_edges([(0, 1), (None, 1)], tokens=3), "must be a whole number; got None"),
+        (lambda: from_edges([(0, 2**64)], tokens=3), "must be below"),
+        (lambda: from_edges(np.array([[0.5, 1.0]]), tokens=3), "queries must be whole numbers; got float64"),
+        (lambda: from_edges(np.array([[True, False]]), tokens=3), "queries must be whole numbers; got bool"),
+        (lambda: from_edges(np.array([["0", "1"]]), tokens=3), "queries must be whole numbers; got <U1"),
+        (lambda: from_edges(np.array([[0, 2**64 - 1]], dtype=np.uint64), tokens=3), "keys must be tokens 0 to 2"),
+        (lambda: from_pairs(3, [0.7], [1]), "queries must be whole numbers; got float64"),
+        (lambda: from_pairs(3, [0], [1, 2]), "one key for each query; got 1 queries and 2 keys"),
         (lambda: from_edges([], tokens=0), "tokens must be at least 1"),
         (lambda: from_mask_mod(lambda b, h, q, k: q - k, 3), "must return Booleans"),
         (lambda: from_arrays({}), "without gaps"),
@@ -80,6 +115,21 @@ def test_a_query_is_a_row():
 def test_what_is_no_pattern_is_refused(call, message):
     with pytest.raises(PatternError, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        [(0, 2), (2, 1)],
+        [[0, 2], [2, 1]],
+        ((q, k) for q, k in ((0, 2), (2, 1))),
+        np.array([[0, 2], [2, 1]], dtype=np.uint8),
+        [(np.int32(0), np.uint64(2)), (2, 1)],
+        [np.array([0, 2]), np.array([2, 1])],
+    ],
+)
+def test_whole_numbers_of_any_kind_are_edges(edges):
+    assert naive.layers_of(from_edges(edges, tokens=3)) == [[{2}, set(), {1}]]
 
 
 def test_graphs_of_networkx():

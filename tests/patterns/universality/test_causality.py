@@ -1,4 +1,4 @@
-"""Causal patterns against brute force: the verdict, the smallest s, repairs that stay causal, and the theorem itself."""
+"""Causal patterns against brute force: verdict, smallest s, repairs that stay causal, and the theorem itself."""
 
 import itertools
 from fractions import Fraction
@@ -51,7 +51,7 @@ def test_all_causal_patterns(tokens):
     for matrix in lower_triangles(tokens):
         if np.tril(matrix, -1).any():
             verdicts.add(check(from_matrix(matrix)).verdict.name)
-    assert verdicts == {"CAUSAL", "REFUTED", "NOT_COVERED"}
+    assert verdicts == {"CAUSAL", "NOT_COVERED", *(["REFUTED"] if tokens > 2 else [])}
 
 
 def test_random_causal_patterns_of_several_layers_and_heads():
@@ -148,9 +148,7 @@ def test_averaging_tells_all_inputs_up_to_a_token_apart(family):
         ]
     prefixes = [p for k in range(tokens) for p in itertools.product(range(columns), repeat=k + 1)]
     for radix in range(2, 200):
-        ids = {
-            sum(weights[len(p) - 1][j] * (digit + base) * radix**j for j, digit in enumerate(p)) for p in prefixes
-        }
+        ids = {sum(weights[len(p) - 1][j] * (digit + base) * radix**j for j, digit in enumerate(p)) for p in prefixes}
         if len(ids) == len(prefixes):
             break
     else:

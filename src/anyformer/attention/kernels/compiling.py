@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from anyformer.attention.kernels.vectors import sums_at_once, vector_bytes
 from anyformer.patterns.tiling.parts import QUERIES
+from anyformer.vector_code import vector_bytes
 
 CACHE_LINE = 64
 
@@ -24,27 +24,24 @@ class Shape(NamedTuple):
     spread_rows: int
 
 
-def shape_for(width: int, size: int) -> Shape:
-    """For heads of `width` channels, a multiple of the smallest vector, and numbers of `size` bytes."""
-    full, sums = vector_bytes() // size, sums_at_once()
+def shape_for(width: int, size: int, register: int | None = None) -> Shape:
+    """How heads of `width` channels are cut, with numbers of `size` bytes and registers of `register` bytes.
+
+    Of 32 registers, which come with 64 bytes, 24 hold sums, and of 16 registers 12: the others hold what is read.
+    """
+    register = vector_bytes() if register is None else register
+    full, sums = register // size, 24 if register == 64 else 12
     lanes = next(lanes for lanes in (full, full // 2, full // 4, 2, 1) if lanes and width % lanes == 0)
     vectors = next(n for n in (4, 3, 2, 1) if width // lanes % n == 0)
     rows = max(1, sums // vectors)
-    fitting = max(n for n in (1, 2, 4, 8) if n <= rows)
-    return Shape(size, lanes, vectors, full, max(1, sums // (QUERIES // full)), fitting, rows)
-
-
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile without the interpreter's lock, keeping the result on disk where there is a place for it."""
-    try:
-        return njit(nogil=True, cache=True, fastmath={"contract"})(function)
-    except RuntimeError:  # no place for a cache: every process compiles again
-        return njit(nogil=True, fastmath={"contract"})(function)
+    # The rows of a mix are queries of a tile, and their number must divide 32.
+    dividing = max(n for n in (1, 2, 4, 8) if n <= rows)
+    return Shape(size, lanes, vectors, full, max(1, sums // (QUERIES // full)), dividing, rows)
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that kernels call, compiled into them."""
-    return njit(nogil=True, inline="always", fastmath={"contract"})(function)
+    return njit(nogil=True, inline="always")(function)
 
 
 @inlined

@@ -12,8 +12,8 @@ from typing import Any
 from numba import types
 from numba.extending import intrinsic
 
-from anyformer.attention.kernels.vectors import KEY, MASK, Vectors, index
 from anyformer.patterns.tiling.parts import QUERIES
+from anyformer.vector_code import KEY, MASK, Vectors, index
 
 WHOLE = types.intp
 

@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from anyformer.attention.kernels.compiling import Shape, aligned, compiled, inlined
+from anyformer.attention.kernels.compiling import Shape, aligned, inlined
 from anyformer.attention.kernels.instructions import dots, mix, spread_row, weigh_row
 from anyformer.attention.kernels.tiles import merge
+from anyformer.vector_code import compiled
 
 
 class RowKernels(NamedTuple):
@@ -76,7 +77,7 @@ def _forward(shape: Shape) -> Callable[..., None]:
                 )  # fmt: skip
             merge(out[head, query], level, head, query, mixed, top[0] + np.log(total), total)
 
-    return compiled(forward)
+    return compiled(forward, fastmath={"contract"})
 
 
 def _backward(shape: Shape) -> Callable[..., None]:
@@ -131,4 +132,4 @@ def _backward(shape: Shape) -> Callable[..., None]:
             for c in range(width):
                 dq[head, query, c] += moved[c] * scale
 
-    return compiled(backward)
+    return compiled(backward, fastmath={"contract"})

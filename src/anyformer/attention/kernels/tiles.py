@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from anyformer.attention.kernels.compiling import Shape, aligned, compiled, inlined
+from anyformer.attention.kernels.compiling import Shape, aligned, inlined
 from anyformer.attention.kernels.instructions import differentiate, largest, mix, scores, spread, weigh
 from anyformer.patterns.tiling.parts import QUERIES
+from anyformer.vector_code import compiled
 
 KEYS_AT_ONCE = 256
 """Scores of so many keys and 32 queries stay in the second-level cache."""
@@ -27,50 +28,46 @@ def tile_kernels(shape: Shape) -> TileKernels:
     return TileKernels(_forward(shape), _backward(shape))
 
 
-@cache
-def _products(shape: Shape) -> tuple[Any, Any, Any]:
-    """The three products over any number of keys and channels."""
-    size, lanes, vectors, query_lanes = shape.size, shape.lanes, shape.vectors, shape.query_lanes
-    score_rows, mix_rows, spread_rows = shape.score_rows, shape.mix_rows, shape.spread_rows
-    block = lanes * vectors
+# The products over any number of keys and channels. Sizes come as arguments and are literals where these are called: a
+# kernel that held other compiled functions in its closure could not be kept on disk.
 
-    @inlined
-    def all_scores(matrix, keys, count, width, queries, out):
-        if count < score_rows:
-            for j in range(count):
-                scores(size, query_lanes, 1, matrix, keys + 4 * j, width, queries, out + size * QUERIES * j)
-            return
-        for j in range(0, count - score_rows + 1, score_rows):
-            scores(size, query_lanes, score_rows, matrix, keys + 4 * j, width, queries, out + size * QUERIES * j)
-        if count % score_rows:  # the last ones again, together with those before them
-            j = count - score_rows
-            scores(size, query_lanes, score_rows, matrix, keys + 4 * j, width, queries, out + size * QUERIES * j)
 
-    @inlined
-    def all_mixed(matrix, keys, count, width, weights, out):
-        for c in range(0, width, block):
-            for i in range(0, QUERIES, mix_rows):
-                mix(
-                    size, lanes, mix_rows, vectors, matrix + size * c, keys, count, width, weights + size * i, QUERIES,
-                    out + size * (i * width + c),
-                )  # fmt: skip
+@inlined
+def _all_scores(size, lanes, rows, matrix, keys, count, width, queries, out):
+    """The scores of `count` keys and the 32 queries."""
+    if count < rows:
+        for j in range(count):
+            scores(size, lanes, 1, matrix, keys + 4 * j, width, queries, out + size * QUERIES * j)
+    else:
+        for j in range(0, count - rows + 1, rows):
+            scores(size, lanes, rows, matrix, keys + 4 * j, width, queries, out + size * QUERIES * j)
+        if count % rows:  # the last ones again, together with those before them
+            last = count - rows
+            scores(size, lanes, rows, matrix, keys + 4 * last, width, queries, out + size * QUERIES * last)
 
-    @inlined
-    def all_spread(matrix, keys, count, width, weights, queries):
-        whole = count // spread_rows * spread_rows
-        for c in range(0, width, block):
-            for j in range(0, whole, spread_rows):
-                spread(
-                    size, lanes, spread_rows, vectors, matrix + size * c, keys + 4 * j, width,
-                    weights + size * QUERIES * j, queries + size * c,
-                )  # fmt: skip
-            for j in range(whole, count):
-                spread(
-                    size, lanes, 1, vectors, matrix + size * c, keys + 4 * j, width,
-                    weights + size * QUERIES * j, queries + size * c,
-                )  # fmt: skip
 
-    return all_scores, all_mixed, all_spread
+@inlined
+def _all_mixed(size, lanes, rows, vectors, matrix, keys, count, width, weights, out):
+    """The rows of `count` keys, mixed for each of the 32 queries."""
+    for c in range(0, width, lanes * vectors):
+        for i in range(0, QUERIES, rows):
+            place = out + size * (i * width + c)
+            mix(
+                size, lanes, rows, vectors, matrix + size * c, keys, count, width, weights + size * i, QUERIES, place
+            )  # fmt: skip
+
+
+@inlined
+def _all_spread(size, lanes, rows, vectors, matrix, keys, count, width, weights, queries):
+    """The rows of the 32 queries, spread over `count` keys."""
+    whole = count // rows * rows
+    for c in range(0, width, lanes * vectors):
+        for j in range(0, whole, rows):
+            row = weights + size * QUERIES * j
+            spread(size, lanes, rows, vectors, matrix + size * c, keys + 4 * j, width, row, queries + size * c)
+        for j in range(whole, count):
+            row = weights + size * QUERIES * j
+            spread(size, lanes, 1, vectors, matrix + size * c, keys + 4 * j, width, row, queries + size * c)
 
 
 @inlined
@@ -84,8 +81,8 @@ def _kept_masks(masks, keys, keep, batch, out):
 
 
 def _forward(shape: Shape) -> Callable[..., None]:
-    all_scores, all_mixed, _ = _products(shape)
-    size, query_lanes = shape.size, shape.query_lanes
+    size, lanes, vectors, query_lanes = shape.size, shape.lanes, shape.vectors, shape.query_lanes
+    score_rows, mix_rows = shape.score_rows, shape.mix_rows
 
     def forward(first, last, q, k, v, keep, out, level, queries, starts, keys, masks, scale):
         """Items first to last, an item being a tile of a head; `out` and `level` are merged with what they hold."""
@@ -100,8 +97,12 @@ def _forward(shape: Shape) -> Callable[..., None]:
             head, tile = item // len(queries), item % len(queries)
             for i in range(QUERIES):
                 query = queries[tile, i]
+                if query < 0:
+                    turned[:, i] = 0
+                    continue
+                row = q[head, query]
                 for c in range(width):
-                    turned[c, i] = q[head, query, c] * scale if query >= 0 else 0
+                    turned[c, i] = row[c] * scale
             top[:] = -np.inf
             total[:] = 0
             mixed[:] = 0
@@ -111,7 +112,17 @@ def _forward(shape: Shape) -> Callable[..., None]:
                 if not _kept_masks(masks[start:stop], keys[start:stop], keep, head // per_batch, allowed):
                     continue
                 named = keys.ctypes.data + 4 * start
-                all_scores(k[head].ctypes.data, named, count, width, turned.ctypes.data, table.ctypes.data)
+                _all_scores(
+                    size,
+                    query_lanes,
+                    score_rows,
+                    k[head].ctypes.data,
+                    named,
+                    count,
+                    width,
+                    turned.ctypes.data,
+                    table.ctypes.data,
+                )
                 before[:] = top
                 largest(size, query_lanes, table.ctypes.data, allowed.ctypes.data, count, top.ctypes.data)
                 for i in range(QUERIES):
@@ -123,13 +134,24 @@ def _forward(shape: Shape) -> Callable[..., None]:
                             mixed[i, c] *= shrunk
                     before[i] = top[i] if top[i] > -np.inf else 0
                 weigh(size, query_lanes, table.ctypes.data, count, before.ctypes.data, total.ctypes.data)
-                all_mixed(v[head].ctypes.data, named, count, width, table.ctypes.data, mixed.ctypes.data)
+                _all_mixed(
+                    size,
+                    lanes,
+                    mix_rows,
+                    vectors,
+                    v[head].ctypes.data,
+                    named,
+                    count,
+                    width,
+                    table.ctypes.data,
+                    mixed.ctypes.data,
+                )
             for i in range(QUERIES):
                 query = queries[tile, i]
                 if query >= 0 and total[i] > 0:
                     merge(out[head, query], level, head, query, mixed[i], top[i] + np.log(total[i]), total[i])
 
-    return compiled(forward)
+    return compiled(forward, fastmath={"contract"})
 
 
 @inlined
@@ -153,8 +175,8 @@ def merge(row, level, head, query, mixed, its_level, total):
 
 
 def _backward(shape: Shape) -> Callable[..., None]:
-    all_scores, all_mixed, all_spread = _products(shape)
-    size, query_lanes = shape.size, shape.query_lanes
+    size, lanes, vectors, query_lanes = shape.size, shape.lanes, shape.vectors, shape.query_lanes
+    score_rows, mix_rows, spread_rows = shape.score_rows, shape.mix_rows, shape.spread_rows
 
     def backward(head, first, last, q, k, v, keep, back, level, drift, dq, dk, dv, queries, starts, keys, masks, scale):
         """Tiles first to last of one head; dk and dv (tokens, width) are added to by nobody else meanwhile."""
@@ -186,19 +208,72 @@ def _backward(shape: Shape) -> Callable[..., None]:
                 if not _kept_masks(masks[start:stop], keys[start:stop], keep, head // per_batch, allowed):
                     continue
                 named = keys.ctypes.data + 4 * start
-                all_scores(k[head].ctypes.data, named, count, width, turned.ctypes.data, weights.ctypes.data)
-                all_scores(v[head].ctypes.data, named, count, width, turned_back.ctypes.data, changes.ctypes.data)
+                _all_scores(
+                    size,
+                    query_lanes,
+                    score_rows,
+                    k[head].ctypes.data,
+                    named,
+                    count,
+                    width,
+                    turned.ctypes.data,
+                    weights.ctypes.data,
+                )
+                _all_scores(
+                    size,
+                    query_lanes,
+                    score_rows,
+                    v[head].ctypes.data,
+                    named,
+                    count,
+                    width,
+                    turned_back.ctypes.data,
+                    changes.ctypes.data,
+                )
                 differentiate(
                     size, query_lanes, weights.ctypes.data, changes.ctypes.data, allowed.ctypes.data, count,
                     its_level.ctypes.data, its_drift.ctypes.data,
                 )  # fmt: skip
-                all_mixed(k[head].ctypes.data, named, count, width, changes.ctypes.data, moved.ctypes.data)
-                all_spread(dv.ctypes.data, named, count, width, weights.ctypes.data, rows_back.ctypes.data)
-                all_spread(dk.ctypes.data, named, count, width, changes.ctypes.data, rows.ctypes.data)
+                _all_mixed(
+                    size,
+                    lanes,
+                    mix_rows,
+                    vectors,
+                    k[head].ctypes.data,
+                    named,
+                    count,
+                    width,
+                    changes.ctypes.data,
+                    moved.ctypes.data,
+                )
+                _all_spread(
+                    size,
+                    lanes,
+                    spread_rows,
+                    vectors,
+                    dv.ctypes.data,
+                    named,
+                    count,
+                    width,
+                    weights.ctypes.data,
+                    rows_back.ctypes.data,
+                )
+                _all_spread(
+                    size,
+                    lanes,
+                    spread_rows,
+                    vectors,
+                    dk.ctypes.data,
+                    named,
+                    count,
+                    width,
+                    changes.ctypes.data,
+                    rows.ctypes.data,
+                )
             for i in range(QUERIES):
                 query = queries[tile, i]
                 if query >= 0:
                     for c in range(width):
                         dq[head, query, c] += moved[i, c] * scale
 
-    return compiled(backward)
+    return compiled(backward, fastmath={"contract"})

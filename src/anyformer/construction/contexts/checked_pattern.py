@@ -5,6 +5,7 @@ from functools import lru_cache
 from anyformer.construction.request import Pattern, Request, pattern_at
 from anyformer.patterns.families.family import PatternFamily
 from anyformer.patterns.universality.checker import check_universality
+from anyformer.patterns.universality.repair import Repair
 from anyformer.patterns.universality.report import UniversalityReport
 
 
@@ -13,6 +14,14 @@ def report_on(pattern: Pattern, tokens: int) -> UniversalityReport:
     """What the checker finds, with witnesses and repairs."""
     pattern_at(pattern, tokens)
     return check_universality(pattern, tokens if isinstance(pattern, PatternFamily) else None)
+
+
+def repair_in_words(report: UniversalityReport, repair: Repair) -> str:
+    """What to change in a pattern that cannot be built on.
+
+    The checker's repairs keep a causal pattern causal, and tables are of functions of all inputs.
+    """
+    return "a pattern in which tokens see later ones too" if report.causal_reach else str(repair)
 
 
 def pattern_of(request: Request) -> Pattern:

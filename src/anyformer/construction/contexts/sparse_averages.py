@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from anyformer.arrays import Integers
-from anyformer.construction.contexts.checked_pattern import pattern_of, report_on
+from anyformer.construction.contexts.checked_pattern import pattern_of, repair_in_words, report_on
 from anyformer.construction.contexts.context_map import first_coordinate
 from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.refusal import Fit, Refusal, Resource, Shortage
@@ -149,7 +149,7 @@ def hops_of(pattern: Pattern, tokens: int) -> int:
     report = report_on(pattern, tokens)
     raise _refused(
         f"every output must come to depend on every input, and in {report.pattern} {report.never_meet}",
-        str(report.repair_without_path),
+        repair_in_words(report, report.repair_without_path),
     )
 
 

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from anyformer.arrays import Integers
-from anyformer.construction.contexts.checked_pattern import pattern_of, report_on
+from anyformer.construction.contexts.checked_pattern import pattern_of, repair_in_words, report_on
 from anyformer.construction.contexts.context_map import first_coordinate
 from anyformer.construction.grids.lattice import Lattice
 from anyformer.construction.refusal import Fit, Refusal, Resource, Shortage
@@ -150,7 +150,7 @@ def path_of(pattern: Pattern, tokens: int) -> tuple[tuple[int, ...], int]:
         raise _refused(
             f"the pattern must meet Paper B's Assumption 1 at {tokens} tokens, and of {report.pattern} the checker "
             f"says\n  self-loops: {report.self_loops}\n  path: {report.path}\n  reach: {report.reach}",
-            str(report.repair),
+            repair_in_words(report, report.repair),
         )
     return report.path.gamma, report.reach.hops
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from anyformer.arrays import Booleans, Integers
 from anyformer.errors import PatternError
@@ -27,10 +27,27 @@ def from_edges(edges: Iterable[tuple[int, int]], tokens: int) -> SparsityPattern
     >>> from_edges([(0, 0), (1, 0), (1, 1)], tokens=2).layer(0).degrees.tolist()
     [1, 2]
     """
-    pairs = np.array(list(edges), dtype=object).reshape(-1, 2) if not isinstance(edges, np.ndarray) else edges
+    pairs = edges if isinstance(edges, np.ndarray) else _array(edges)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise PatternError(f"edges must be pairs (query, key); got an array of shape {pairs.shape}.")
+        raise PatternError(
+            f"edges must be pairs (query, key) of whole numbers; got an array of shape {pairs.shape}."
+            " Give a list of pairs."
+        )
     return single(from_pairs(length(tokens), pairs[:, 0], pairs[:, 1]))
+
+
+def _array(edges: Iterable[object]) -> NDArray[Any]:
+    """A list of pairs as an array that keeps each entry as it is: NumPy would make 1 of True beside a 1."""
+    rows = [tuple(edge) if isinstance(edge, Iterable) else (edge,) for edge in edges]
+    array = np.empty((len(rows), 2), dtype=object)
+    for place, row in enumerate(rows):
+        if len(row) != 2:
+            shown = row if len(row) > 1 else row[0] if row else ()
+            raise PatternError(
+                f"edges must be pairs (query, key) of whole numbers; got {shown!r}. Give a list of pairs."
+            )
+        array[place, 0], array[place, 1] = row
+    return array
 
 
 def from_matrix(matrix: ArrayLike) -> SparsityPattern:

@@ -9,11 +9,18 @@ from anyformer.arrays import Booleans, Integers
 from anyformer.errors import PatternError
 from anyformer.patterns.neighbours import Neighbours
 from anyformer.patterns.pattern import SparsityPattern
+from anyformer.patterns.sizes import whole_number
 
 
-def to_edges(pattern: SparsityPattern, layer: int = 0) -> Integers:
-    """The pairs (query, key) of a layer over all its heads, shape (connections, 2), sorted."""
-    seen = pattern.layer(layer)
+def to_edges(pattern: SparsityPattern, layer: int = 0, head: int | None = None) -> Integers:
+    """The pairs (query, key) of a head of a layer, shape (connections, 2), sorted.
+
+    Args:
+        pattern: of any length.
+        layer: which layer of the network.
+        head: which head of it; needed only if the layer has several lists (MULTIHEAD).
+    """
+    seen = _seen_by(pattern, layer, head)
     return np.stack([seen.queries(), seen.indices], axis=1)
 
 
@@ -31,9 +38,9 @@ def to_dense(pattern: SparsityPattern) -> Booleans:
     return dense
 
 
-def to_csr(pattern: SparsityPattern, layer: int = 0) -> Any:
-    """A layer over all its heads as a Boolean `scipy.sparse.csr_array`, rows for queries."""
-    return csr(pattern.layer(layer))
+def to_csr(pattern: SparsityPattern, layer: int = 0, head: int | None = None) -> Any:
+    """What a head of a layer sees as a Boolean `scipy.sparse.csr_array`, rows for queries; arguments of `to_edges`."""
+    return csr(_seen_by(pattern, layer, head))
 
 
 def csr(neighbours: Neighbours) -> Any:
@@ -42,6 +49,18 @@ def csr(neighbours: Neighbours) -> Any:
 
     entries = np.ones(neighbours.connections, dtype=np.bool_)
     return csr_array((entries, neighbours.indices, neighbours.indptr), shape=(neighbours.tokens, neighbours.tokens))
+
+
+def _seen_by(pattern: SparsityPattern, layer: int, head: int | None) -> Neighbours:
+    """What a head sees. A layer with several lists has no one answer for all heads: their union is none of them."""
+    lists = pattern.layers[layer % pattern.period]
+    if head is None and len(lists) > 1:
+        raise PatternError(
+            f"a head must be given where a layer has several lists; layer {layer} has {len(lists)}, and head h"
+            f" uses list h mod {len(lists)}. Give head=0 and so on, or unite the lists first:"
+            f" single(pattern.layer({layer}))."
+        )
+    return lists[whole_number("head", head or 0, least=0) % len(lists)]
 
 
 def to_arrays(pattern: SparsityPattern) -> dict[str, Integers]:

@@ -10,22 +10,14 @@ import numpy as np
 from anyformer.arrays import Integers
 from anyformer.errors import PatternError
 from anyformer.patterns.arrangement import Arrangement
-from anyformer.patterns.catalogue import FAMILIES
-from anyformer.patterns.families.combinators import Causal, Intersection, Multihead, Sequential, Union
+from anyformer.patterns.catalogue import COMBINATORS, FAMILIES
 from anyformer.patterns.families.family import PatternFamily
 from anyformer.patterns.neighbours import Neighbours
 from anyformer.patterns.pattern import SparsityPattern
 from anyformer.strict_json import tagged
 
 EXPLICIT: Final = "explicit"
-KINDS: Final[Mapping[str, type[PatternFamily]]] = {
-    **FAMILIES,
-    "causal": Causal,
-    "union": Union,
-    "intersection": Intersection,
-    "sequential": Sequential,
-    "multihead": Multihead,
-}
+KINDS: Final[Mapping[str, type[PatternFamily]]] = {**FAMILIES, **COMBINATORS}
 
 
 def to_json(pattern: PatternFamily | SparsityPattern) -> dict[str, Any]:
@@ -38,7 +30,7 @@ def to_json(pattern: PatternFamily | SparsityPattern) -> dict[str, Any]:
     if isinstance(pattern, SparsityPattern):
         lists = [[_list_to_json(neighbours) for neighbours in layer] for layer in pattern.layers]
         return {"kind": EXPLICIT, "layers": lists}
-    kind = _kind(pattern)
+    kind = kind_of(pattern)
     if kind is None:
         raise PatternError(
             f"a family must be one of {', '.join(KINDS)} to be written as JSON; got {type(pattern).__name__}."
@@ -66,27 +58,8 @@ def from_json(data: object) -> PatternFamily | SparsityPattern:
         ) from wrong
 
 
-def in_short(pattern: PatternFamily | SparsityPattern) -> str:
-    """A family in the notation of the catalogue, with only the options that differ from their defaults.
-
-    >>> from anyformer.patterns import Causal, Ring, SlidingWindow, Union
-    >>> in_short(Causal(Union((Ring(), SlidingWindow(2)))))
-    'causal(union(ring, sliding-window:half_width=2))'
-    """
-    if isinstance(pattern, SparsityPattern):
-        return "explicit pattern"
-    kind = _kind(pattern)
-    if kind is None:
-        return repr(pattern)
-    fields = {field: getattr(pattern, field.name) for field in dataclasses.fields(cast(Any, pattern))}
-    inner = [part for value in fields.values() for part in (value if isinstance(value, tuple) else [value])]
-    if any(isinstance(part, PatternFamily) for part in inner):
-        return f"{kind}({', '.join(map(in_short, inner))})"
-    options = [f"{field.name}={_field_to_json(value)}" for field, value in fields.items() if value != field.default]
-    return f"{kind}:{','.join(options)}" if options else kind
-
-
-def _kind(family: PatternFamily) -> str | None:
+def kind_of(family: PatternFamily) -> str | None:
+    """The name of a family in JSON and in the notation; None for a family of one's own."""
     return next((kind for kind, each in KINDS.items() if each is type(family)), None)
 
 

@@ -16,23 +16,39 @@ from anyformer.patterns.sizes import about_root, length, require_room, whole_num
 @final
 @dataclass(frozen=True)
 class Random(PatternFamily):
-    """Each token sees itself and ⌈density·n⌉ random others (as many as there are), ⌈√n⌉ if no density is given."""
+    """Each token sees itself and `keys` random others, or ⌈density·n⌉ of them; ⌈√n⌉ if neither is given.
+
+    >>> Random(keys=3).at(100).layer(0).connections
+    400
+    """
 
     density: float | None = None
     seed: int = 0
+    keys: int | None = None
 
     def __post_init__(self) -> None:
         whole_number("seed", self.seed, least=0)
+        if self.keys is not None:
+            whole_number("keys", self.keys, least=0)
         if self.density is None:
             return
-        if not isinstance(self.density, int | float) or not 0 <= self.density <= 1:
+        if self.keys is not None:
+            raise PatternError(
+                f"either density or keys must be given, not both; got density={self.density!r} and keys={self.keys!r}."
+                " Leave one out: keys is a number for every length, density a share of all tokens."
+            )
+        if isinstance(self.density, bool) or not isinstance(self.density, int | float) or not 0 <= self.density <= 1:
             raise PatternError(f"density must be between 0 and 1; got {self.density!r}. Give a share of all tokens.")
 
     def at(self, tokens: int) -> SparsityPattern:
         """The pattern of sequences of this length."""
         tokens = length(tokens)
-        keys = about_root(tokens) if self.density is None else math.ceil(self.density * tokens)
-        return single(random_keys(tokens, keys, self.seed))
+        return single(random_keys(tokens, self._keys(tokens), self.seed))
+
+    def _keys(self, tokens: int) -> int:
+        if self.keys is not None:
+            return self.keys
+        return about_root(tokens) if self.density is None else math.ceil(self.density * tokens)
 
 
 def random_keys(tokens: int, keys: int, seed: int) -> Neighbours:

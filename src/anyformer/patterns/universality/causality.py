@@ -58,7 +58,7 @@ def causal_repair(pattern: SparsityPattern) -> Repair:
     arcs, cut = tuple((token, token - 1) for token in cut_off.tolist()), set(cut_off.tolist())
     loops = tuple(loop for loop in empty if (loop.layer, loop.head) != (0, 0) or loop.token not in cut)
     needed = np.maximum(np.bincount(cut_off, minlength=pattern.tokens), _counts(empty, pattern.tokens)).sum()
-    return Repair(loops, arcs, proved_smallest=len(loops) + len(arcs) == needed)
+    return Repair(loops, arcs, proved_smallest=len(loops) + len(arcs) == int(needed))
 
 
 def _cut_off(seen: Neighbours) -> Integers:

@@ -26,7 +26,7 @@ report takes a layer as seeing what all its heads see. Paper B's layers have two
 import numpy as np
 
 from anyformer.errors import PatternError
-from anyformer.patterns.exchange.json_form import in_short
+from anyformer.patterns.exchange.notation import in_short
 from anyformer.patterns.families.family import PatternFamily
 from anyformer.patterns.pattern import SparsityPattern
 from anyformer.patterns.sizes import length
@@ -34,6 +34,7 @@ from anyformer.patterns.universality.causality import causal_reach, causal_repai
 from anyformer.patterns.universality.conditions import Answer, Reach, Relay, SelfLoops, TokenPath
 from anyformer.patterns.universality.connectivity import components, unreachable_pair
 from anyformer.patterns.universality.growth import growth
+from anyformer.patterns.universality.long_reach import long_reach
 from anyformer.patterns.universality.matrix_powers import smallest_hops_by_powers
 from anyformer.patterns.universality.paths import find_path
 from anyformer.patterns.universality.reach import smallest_hops
@@ -41,7 +42,7 @@ from anyformer.patterns.universality.repair import repair_for_paper_b, repair_wi
 from anyformer.patterns.universality.report import Universality, UniversalityReport
 from anyformer.patterns.universality.witnesses import MissingLoop, NeverMeet, NeverTogether
 
-EXACT_TOKENS = 4096  # all pairs of tokens are followed up to here; beyond, only that s is finite
+EXACT_TOKENS = 4096  # all pairs of tokens are followed up to here; beyond, only where bounds on s differ
 EXACT_TOKENS_WITHOUT_LOOPS = 512  # powers of dense matrices
 
 
@@ -120,20 +121,17 @@ def _reach(pattern: SparsityPattern, loops: SelfLoops, never: tuple[int, int] | 
     if never is not None:
         return Reach(Answer.FAILS, witness=NeverMeet(*never))
     if loops.answer is Answer.HOLDS:
-        at_most = max(1, pattern.period * (pattern.tokens - 1))
         if pattern.tokens > EXACT_TOKENS:
-            return Reach(
-                Answer.HOLDS, None, at_most, reason=f"the smallest s is worked out up to {EXACT_TOKENS:,} tokens"
-            )
+            return long_reach(pattern.seen)
         hops = smallest_hops(pattern.seen)
-        return Reach(Answer.HOLDS, hops, hops)
+        return Reach(Answer.HOLDS, hops, hops, at_least=hops)
     if pattern.tokens > EXACT_TOKENS_WITHOUT_LOOPS:
         limit = f"without self-loops it is decided up to {EXACT_TOKENS_WITHOUT_LOOPS} tokens"
         return Reach(Answer.UNDECIDED, reason=limit)
     found = smallest_hops_by_powers(pattern.seen)
     if isinstance(found, tuple):
         return Reach(Answer.FAILS, witness=NeverTogether(*found))
-    return Reach(Answer.HOLDS, found, found)
+    return Reach(Answer.HOLDS, found, found, at_least=found)
 
 
 def _never_meet(never: tuple[int, int] | None, causal: Reach | None) -> NeverMeet | None:

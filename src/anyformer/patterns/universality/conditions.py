@@ -48,18 +48,20 @@ class TokenPath:
 @final
 @dataclass(frozen=True)
 class Reach:
-    """Condition 3: after s layers every token has seen all; `hops` is the smallest s, `at_most` a bound on it."""
+    """Condition 3: after s layers every token has seen all; `hops` is the smallest s, or it is between two bounds."""
 
     answer: Answer
     hops: int | None = None
     at_most: int | None = None
     witness: ReachWitness | None = None
     reason: str | None = None
+    at_least: int | None = None
 
     def __str__(self) -> str:
         if self.answer is not Answer.HOLDS:
             return f"{self.answer.value}: {self.witness or self.reason}"
-        return f"holds: s = {self.hops}" if self.hops else f"holds: s ≤ {self.at_most}; {self.reason}"
+        between = f"{self.at_least} ≤ s ≤ {self.at_most}; {self.reason}"
+        return f"holds: s = {self.hops}" if self.hops else f"holds: {between}"
 
 
 @final

@@ -5,18 +5,19 @@ from collections.abc import Iterator
 import numpy as np
 
 from anyformer.arrays import Integers
-from anyformer.patterns.exchange.arrays import csr
 from anyformer.patterns.neighbours import Neighbours
 from anyformer.patterns.universality.conditions import Answer, TokenPath
 from anyformer.patterns.universality.connectivity import Components, incomparable_pair, weak_pieces
+from anyformer.patterns.universality.cycle_patching import patched_path
+from anyformer.patterns.universality.matching import matched_keys
 from anyformer.patterns.universality.solver import NAME, Undecided, hamiltonian_path
-from anyformer.patterns.universality.witnesses import Cut, Incomparable, Infeasible, Narrow, PathWitness
+from anyformer.patterns.universality.witnesses import Cut, Incomparable, Infeasible, Narrow
 
 _LARGEST_CUT, _SINGLE_CUTS = 8, 256
 
 
 def find_path(seen: Neighbours, parts: Components, known: Integers | None, seconds: float) -> TokenPath:
-    """Known orders first, then small proofs that there is none, then the solver.
+    """Known orders first, then patched cycles, small proofs that there is none, and the solver.
 
     Args:
         seen: which keys each query sees in any layer.
@@ -27,8 +28,12 @@ def find_path(seen: Neighbours, parts: Components, known: Integers | None, secon
     for found_by, order in _candidates(seen.tokens, known):
         if is_path(seen, order):
             return TokenPath(Answer.HOLDS, tuple(order.tolist()), found_by)
-    witness = _refuted(seen, parts)
-    if witness is not None:
+    if (pair := incomparable_pair(parts)) is not None:
+        return TokenPath(Answer.FAILS, witness=Incomparable(*pair))
+    if (patched := patched_path(seen)) is not None:
+        assert is_path(seen, patched), "patched cycles are no path: the patching is wrong"
+        return TokenPath(Answer.HOLDS, tuple(patched.tolist()), "found by patching cycles")
+    if (witness := _cut(seen) or _narrow(seen)) is not None:
         return TokenPath(Answer.FAILS, witness=witness)
     answer = hamiltonian_path(seen, seconds)
     if isinstance(answer, Undecided):
@@ -47,25 +52,11 @@ def is_path(seen: Neighbours, order: Integers) -> bool:
     return bool(seen.sees(order[1:], order[:-1]).all())
 
 
-def matched_keys(seen: Neighbours) -> Integers:
-    """A largest matching: for each query a different key that it sees, or −1."""
-    from scipy.sparse.csgraph import maximum_bipartite_matching
-
-    others = seen.kept(seen.indices != seen.queries())
-    return np.asarray(maximum_bipartite_matching(csr(others), perm_type="column"), dtype=np.int64)
-
-
 def _candidates(tokens: int, known: Integers | None) -> Iterator[tuple[str, Integers]]:
     if known is not None:
         yield "known for this family", np.asarray(known, dtype=np.int64)
     yield "the tokens in order", np.arange(tokens)
     yield "the tokens in reverse order", np.arange(tokens)[::-1]
-
-
-def _refuted(seen: Neighbours, parts: Components) -> PathWitness | None:
-    if (pair := incomparable_pair(parts)) is not None:
-        return Incomparable(*pair)
-    return _cut(seen) or _narrow(seen)
 
 
 def _cut(seen: Neighbours) -> Cut | None:

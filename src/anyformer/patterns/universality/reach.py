@@ -6,6 +6,7 @@ passed on to the tokens that see them (a window of 1 has few in each of its n âˆ
 sources united over the neighbours (two hops of âˆšn keys each reach all tokens).
 """
 
+import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,10 +33,43 @@ def smallest_hops(layers: Sequence[Neighbours], listeners: Integers | None = Non
     """
     tokens = layers[0].tokens
     steps = [_Layer(seen) for seen in layers]
+    reached = _all_tokens(tokens) if listeners is None else listeners
+    return max(_hops_from(some, steps, int(reached[some].sum())) for some in _chunks(tokens))
+
+
+def hops_within(layers: Sequence[Neighbours], most: int, listeners: Integers | None = None) -> int | None:
+    """The smallest s as above if it is at most `most`, otherwise None; any layers with self-loops will do.
+
+    A few sources go first: where they do not get everywhere in time, the others need not be followed.
+    """
+    tokens = layers[0].tokens
+    steps, reached = [_Layer(seen) for seen in layers], _all_tokens(tokens) if listeners is None else listeners
+    hops = 0
+    for some in (each_once(np.array([0, tokens // 2, tokens - 1])), *_chunks(tokens)):
+        hops = max(hops, _hops_from(some, steps, int(reached[some].sum()), most))
+        if hops > most:
+            return None
+    return hops
+
+
+def _all_tokens(tokens: int) -> Integers:
+    return np.full(tokens, tokens, dtype=np.int64)
+
+
+def _chunks(tokens: int) -> list[Integers]:
     chunk = max(1, _SOURCES_AT_ONCE // tokens)
-    reached = np.full(tokens, tokens) if listeners is None else listeners
-    sources = np.split(np.arange(tokens), range(chunk, tokens, chunk))
-    return max(_hops_from(some, steps, int(reached[some].sum())) for some in sources)
+    return np.split(np.arange(tokens), range(chunk, tokens, chunk))
+
+
+def expected_nanoseconds(layers: Sequence[Neighbours], hops: int) -> float:
+    """About how long `smallest_hops` takes if s is at most `hops`: all its hops thin, or all of them thick.
+
+    Every layer passes on every pair (token, source) once if all hops are thin.
+    """
+    tokens = layers[0].tokens
+    thin = sum(_THIN * tokens * (seen.connections - tokens) for seen in layers)
+    thick = [_GATHERED * _Layer(seen).gathered * tokens / 8 + _ENTRY * tokens**2 for seen in layers]
+    return min(thin, hops / len(layers) * sum(thick))
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,14 +93,17 @@ class _Layer:
         return np.bincount(self.seen.indices, minlength=self.seen.tokens) - 1
 
 
-def _hops_from(sources: Integers, layers: Sequence[_Layer], pairs: int) -> int:
-    """After how many hops so many pairs have met, of one of these sources and a token that hears of it."""
+def _hops_from(sources: Integers, layers: Sequence[_Layer], pairs: int, most: float = math.inf) -> int:
+    """After how many hops so many pairs have met, of one of these sources and a token that hears of it.
+
+    Where it takes more than `most`, the answer is some larger number.
+    """
     heard = np.zeros((layers[0].seen.tokens, len(sources)), dtype=np.bool_)
     heard[sources, np.arange(len(sources))] = True
     # What the layer at hand has not passed on yet is what came in since its last turn: the last `period` hops.
     news = deque([np.flatnonzero(heard)], maxlen=len(layers))
     missing, hops = pairs - len(sources), 0
-    while missing or not hops:
+    while (missing or not hops) and hops <= most:
         layer = layers[hops % len(layers)]
         fresh = _hop(heard, layer, np.concatenate(news))
         news.append(fresh)

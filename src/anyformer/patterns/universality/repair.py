@@ -13,7 +13,7 @@ from anyformer.patterns.pattern import SparsityPattern
 from anyformer.patterns.universality.augmentation import strongest_bound, strongly_connecting_arcs
 from anyformer.patterns.universality.conditions import Answer, SelfLoops, TokenPath
 from anyformer.patterns.universality.connectivity import Components, components
-from anyformer.patterns.universality.paths import matched_keys
+from anyformer.patterns.universality.matching import matched_keys
 from anyformer.patterns.universality.solver import Cover, smallest_cover
 from anyformer.patterns.universality.witnesses import MissingLoop
 

@@ -17,7 +17,7 @@ class Universality(enum.Enum):
     PAPER_B = "universal: it meets all three conditions of Paper B's Assumption 1"
     STAR = "universal: it contains a star, which suffices by BigBird's argument"
     AVERAGING = "universal: every output comes to depend on every input, which suffices for averaging neighbourhoods"
-    CAUSAL = "causally universal: outputs depend on all earlier inputs and on no later one, which suffices for averaging"
+    CAUSAL = "causally universal: outputs depend on all earlier inputs and no later ones, which suffices for averaging"
     NOT_COVERED = "not covered: no theorem here applies, which does not mean that it is not universal"
     REFUTED = "refuted: some output can never depend on some input"
 

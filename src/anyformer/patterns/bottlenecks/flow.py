@@ -21,7 +21,7 @@ Place: TypeAlias = tuple[int, int]
 @final
 @dataclass(frozen=True, eq=False)
 class Unrolled:
-    """The unrolled graph; `room` is changed for every half: the first entries of its rows say who sends and receives.
+    """The unrolled graph, in which no input sends and no output receives yet; `between` says which do.
 
     Node 2(l·n + k) is where place (l, k) is entered, the next one where it is left. The last two are source and sink.
     """
@@ -58,7 +58,7 @@ def unrolled(layers: Sequence[Neighbours]) -> Unrolled:
     columns += [2 * every, np.full(tokens, sink)]
     room += [np.zeros(2 * tokens, dtype=np.int32)]
     entries = (np.concatenate(room), (np.concatenate(rows), np.concatenate(columns)))
-    graph = csr_array(entries, shape=(sink + 1, sink + 1))  # a self-loop and the residual are added: room enough for two
+    graph = csr_array(entries, shape=(sink + 1, sink + 1))  # the room of a self-loop and of the residual is added up
     graph.sort_indices()
     return Unrolled(tokens, len(layers), graph, graph.indptr[source] + every, graph.indptr[last])
 

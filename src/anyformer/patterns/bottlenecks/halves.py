@@ -1,13 +1,13 @@
 """Halves of the tokens between which messages are to cross."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
 
-from anyformer.arrays import Integers
+from anyformer.arrays import Array, Integers
 from anyformer.patterns.exchange.arrays import csr
 from anyformer.patterns.neighbours import Neighbours
 from anyformer.patterns.pattern import SparsityPattern
@@ -35,16 +35,16 @@ class Half:
         return self.name
 
 
-def halves_of(pattern: SparsityPattern) -> list[Half]:
+def halves_of(pattern: SparsityPattern, layers: int) -> list[Half]:
     """All halves of a short pattern; of a longer one those that are worth trying.
 
-    These are the first half, stripes of 1, 2, 4, … tokens, and the half of an order in which tokens that see each other
-    stand close (reverse Cuthill–McKee); each of them to the other half, and the other way round. In a causal pattern
-    nothing flows to earlier tokens, so that only those halves count from which full causal attention carries as much as
-    there is room for.
+    These are halves of orders: the first half of the tokens; stripes of 1, 2, 4, … tokens; tokens that see each other
+    close together (reverse Cuthill–McKee); those with the fewest routes out first; those with the most routes in first.
+    Each of them sends to the other half, and the other way round. In a causal pattern nothing flows to earlier tokens,
+    so that only those halves count from which full causal attention carries as much as there is room for.
     """
     tokens = pattern.tokens
-    halves = _every_half(tokens) if tokens <= EVERY_HALF_TOKENS else _natural_halves(pattern)
+    halves = _every_half(tokens) if tokens <= EVERY_HALF_TOKENS else natural_halves(pattern, layers)
     causal = is_causal(pattern)
     return [half for half in halves if not causal or _flows_forwards(half)]
 
@@ -55,7 +55,8 @@ def _every_half(tokens: int) -> Iterator[Half]:
             yield Half(f"tokens {shown_tokens(sources)} → the others", tokens, sources)
 
 
-def _natural_halves(pattern: SparsityPattern) -> Iterator[Half]:
+def natural_halves(pattern: SparsityPattern, layers: int) -> Iterator[Half]:
+    """Halves that are narrow in some patterns: neighbours, stripes, clusters, and tokens that are hard to reach."""
     tokens = pattern.tokens
     every = np.arange(tokens)
     yield from _both_ways("first half", "second half", every)
@@ -63,6 +64,11 @@ def _natural_halves(pattern: SparsityPattern) -> Iterator[Half]:
         even, odd = (f"{which} stripes of {width}" for which in ("even", "odd"))
         yield from _both_ways(even, odd, np.argsort(every // width % 2, kind="stable"))
     yield from _both_ways("near half", "far half (by reverse Cuthill–McKee)", _near_first(pattern.union))
+    steps = [pattern.layer(depth) for depth in range(layers)]
+    into = _routes(steps)
+    out = _routes([seen.transposed() for seen in reversed(steps)])
+    yield from _both_ways("fewest routes out", "most routes out", np.argsort(out, kind="stable"))
+    yield from _both_ways("most routes in", "fewest routes in", np.argsort(-into, kind="stable"))
 
 
 def _both_ways(one: str, other: str, order: Integers) -> Iterator[Half]:
@@ -77,6 +83,15 @@ def _near_first(seen: Neighbours) -> Integers:
 
     matrix = csr(seen)
     return np.asarray(reverse_cuthill_mckee((matrix + matrix.T).tocsr(), symmetric_mode=True), dtype=np.int64)
+
+
+def _routes(steps: Sequence[Neighbours]) -> Array:
+    """How many routes lead to each token, shape (tokens,), as a share of the largest number."""
+    count = np.ones(steps[0].tokens)
+    for seen in steps:
+        count = count + np.bincount(seen.queries(), count[seen.indices], minlength=seen.tokens)
+        count = count / count.max()
+    return count
 
 
 def _flows_forwards(half: Half) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import llvmlite.binding
 from llvmlite import ir
+from numba import njit
 from numba.core import cgutils
 
 INDEX: Final = ir.IntType(64)
@@ -24,10 +25,12 @@ def vector_bytes() -> int:
     return 64 if features.get("avx512f", False) else 32 if features.get("avx", False) else 16
 
 
-@cache
-def sums_at_once() -> int:
-    """How many sums fit into registers beside what they read: of 32 registers with AVX-512, else of 16."""
-    return 24 if vector_bytes() == 64 else 12
+def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """Compile, keeping the result on disk beside the source or in the user's cache, if either can be written."""
+    try:
+        return njit(nogil=True, cache=True, **options)(function)  # type: ignore[no-any-return]
+    except RuntimeError:  # no place for a cache: every process compiles again
+        return njit(nogil=True, **options)(function)  # type: ignore[no-any-return]
 
 
 class Vectors:
@@ -50,13 +53,13 @@ class Vectors:
             pointer = self.builder.gep(pointer, [index(offset) if isinstance(offset, int) else offset])
         return pointer
 
-    def load(self, pointer: Any) -> Any:
-        """A vector from anywhere."""
-        return self.builder.load(self.builder.bitcast(pointer, self.vector.as_pointer()), align=self.size)
+    def load(self, pointer: Any, align: int | None = None) -> Any:
+        """A vector from anywhere, or from a multiple of `align` bytes."""
+        return self.builder.load(self.builder.bitcast(pointer, self.vector.as_pointer()), align=align or self.size)
 
-    def store(self, vector: Any, pointer: Any) -> None:
-        """A vector to anywhere."""
-        self.builder.store(vector, self.builder.bitcast(pointer, self.vector.as_pointer()), align=self.size)
+    def store(self, vector: Any, pointer: Any, align: int | None = None) -> None:
+        """A vector to anywhere, or to a multiple of `align` bytes."""
+        self.builder.store(vector, self.builder.bitcast(pointer, self.vector.as_pointer()), align=align or self.size)
 
     def broadcast(self, number: Any) -> Any:
         """One number in all lanes."""

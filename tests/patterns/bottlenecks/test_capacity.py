@@ -20,11 +20,11 @@ from anyformer.patterns import (
     from_matrix,
     named,
 )
-from anyformer.patterns.capacity import capacity as module
-from anyformer.patterns.capacity import halves
-from anyformer.patterns.capacity.flow import most_routes, separates, smallest_cut, unrolled
+from anyformer.patterns.bottlenecks import capacity as module
+from anyformer.patterns.bottlenecks import halves
+from anyformer.patterns.bottlenecks.flow import most_routes, separates, smallest_cut, unrolled
 from tests.patterns import naive
-from tests.patterns.capacity import brute_force
+from tests.patterns.bottlenecks import brute_force
 from tests.patterns.samples import random_pattern
 
 
@@ -140,11 +140,11 @@ def test_layers_come_in_order():
     orders = ((rows, columns), (columns, rows))
     one, other = (dict(capacity(Sequential(parts), 1, tokens=25).carried) for parts in orders)
     assert (one["first half → second half"], other["first half → second half"]) == (2, 10)
-    assert capacity(Sequential((rows, columns)), 1, tokens=25) == capacity(rows, 1, tokens=25)
+    assert one["first half → second half"] == dict(capacity(rows, 1, tokens=25).carried)["first half → second half"]
 
 
 def test_the_halves_of_long_patterns():
-    tried = halves.halves_of(Star().at(37))
+    tried = halves.halves_of(Star().at(37), 2)
     assert {half.name for half in tried} >= {
         "first half → second half",
         "second half → first half",
@@ -155,6 +155,29 @@ def test_the_halves_of_long_patterns():
         assert len(half.sources) in (18, 19)
         assert sorted([*half.sources, *half.targets]) == list(range(37))
     assert tried[0].sources == tuple(range(18))
+
+
+def test_tokens_that_nobody_sees_are_asked_to_send():
+    """Half of the tokens are seen by themselves alone: nothing of them gets across, whatever their numbers are."""
+    rng = np.random.default_rng(1)
+    hidden = rng.permutation(20) < 10
+    dense = np.tile(~hidden, (20, 1)) | np.eye(20, dtype=bool)
+    found = capacity(from_matrix(dense), 4)
+    assert (found.value, found.half.name) == (0, "fewest routes out → most routes out")
+    assert found.half.sources == tuple(np.flatnonzero(hidden))
+    assert dict(capacity(from_matrix(dense.T), 4).carried)["most routes in → fewest routes in"] == 0
+
+
+def test_the_halves_that_are_tried_are_often_the_narrowest():
+    found = []
+    for name, layers in itertools.product(("star", "strided", "fixed", "bigbird", "hypercube", "random"), (1, 2)):
+        pattern = named(name).at(8)
+        network = unrolled([pattern.layer(depth) for depth in range(layers)])
+        tried = halves.natural_halves(pattern, layers)
+        narrowest = min(most_routes(network, half.sources, half.targets) for half in tried)
+        found.append(narrowest - capacity(pattern, layers).value)
+    assert min(found) >= 0
+    assert found.count(0) >= 10
 
 
 def test_tokens_that_see_each_other_are_found_wherever_they_stand():
@@ -172,7 +195,7 @@ def test_tokens_that_see_each_other_are_found_wherever_they_stand():
 def test_causal_patterns_are_asked_forwards():
     found = capacity(Causal(SlidingWindow(2)), 3, tokens=21)
     assert found.value == 6
-    assert all(max(half.sources) < 21 for half in halves.halves_of(Causal(Full()).at(21)))
+    assert all(max(half.sources) < 21 for half in halves.halves_of(Causal(Full()).at(21), 3))
     names = dict(found.carried)
     assert "first half → second half" in names
     assert "second half → first half" not in names
@@ -220,7 +243,7 @@ def test_no_more_than_the_bits_of_the_cut_get_across(layers):
 
 def test_the_report_in_words_and_as_json():
     found = capacity(Longformer(2, 1), 2, tokens=16)
-    assert str(found) == "6 of 8 messages in 2 layers, first half → second half, the narrowest of 10 halves"
+    assert str(found) == "6 of 8 messages in 2 layers, first half → second half, the narrowest of 14 halves"
     assert "after layer 0" in found.bottleneck()
     data = json.loads(json.dumps(found.to_json()))
     assert data["value"] == 6 == len(data["cut"]) == data["carried"][data["half"]["name"]]

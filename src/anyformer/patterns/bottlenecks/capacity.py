@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final, final
 
-from anyformer.patterns.capacity.flow import Place, most_routes, separates, smallest_cut, unrolled
-from anyformer.patterns.capacity.halves import EVERY_HALF_TOKENS, Half, halves_of, shown_tokens
+from anyformer.patterns.bottlenecks.flow import Place, most_routes, separates, smallest_cut, unrolled
+from anyformer.patterns.bottlenecks.halves import EVERY_HALF_TOKENS, Half, halves_of, shown_tokens
 from anyformer.patterns.families.family import PatternFamily
 from anyformer.patterns.pattern import SparsityPattern
 from anyformer.patterns.sizes import whole_number
@@ -87,7 +87,7 @@ def capacity(pattern: PatternFamily | SparsityPattern, layers: int, tokens: int 
     29
     >>> found = capacity(Star(), 2, tokens=64)
     >>> found.value, found.messages, found.bottleneck()
-    (4, 32, '0 after layer 0')
+    (4, 32, '0, 30, 31 at the input; 0 after layer 0')
 
     Args:
         pattern: a family, or a pattern of one length.
@@ -103,7 +103,7 @@ def capacity(pattern: PatternFamily | SparsityPattern, layers: int, tokens: int 
     if connections > MOST_CONNECTIONS:
         reason = f"{connections:,} connections in {layers} layers are more than the {MOST_CONNECTIONS:,} followed"
         return Capacity(at.tokens, layers, None, reason=reason)
-    network, halves = unrolled(steps), halves_of(at)
+    network, halves = unrolled(steps), halves_of(at, layers)
     carried = [most_routes(network, half.sources, half.targets) for half in halves]
     value = min(carried)
     half = halves[carried.index(value)]

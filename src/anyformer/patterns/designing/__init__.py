@@ -1,0 +1,1 @@
+"""The cheapest pattern for a length, a depth and a capacity."""
