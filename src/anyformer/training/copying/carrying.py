@@ -5,7 +5,7 @@ import statistics
 import numpy as np
 
 from anyformer.patterns import SparsityPattern
-from anyformer.patterns.capacity.flow import most_routes, unrolled
+from anyformer.patterns.bottlenecks.flow import most_routes, unrolled
 from anyformer.training.copying.task import Alphabet
 
 
