@@ -101,10 +101,10 @@ WITHIN = {
         *("flex", "sparse", "reference"),
         *("widening", "module", "huggingface"),
     ],
-    "training": ["data", "run", "tasks", "reproduction"],
+    "training": ["data", "run", "tasks", "copying", "reproduction", "sparse_lm"],
     "reports": [
         *("layout", "terminal", "stages", "catalogue", "patterns", "programs", "plans", "models", "verification"),
-        *("training", "reproduction", "tracing", "comparisons", "parity", "zoo", "figures"),
+        *("training", "reproduction", "copying", "sparse_lm", "tracing", "comparisons", "parity", "zoo", "figures"),
     ],
     "cli": [
         *("help_texts", "numbers", "effort", "workforce", "sequences", "output", "failures", "options", "watching"),
