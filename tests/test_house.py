@@ -48,6 +48,7 @@ SPINE = [
     "attention",
     "mixers",
     "training",
+    "contextuality",
     "reports",
     "cli",
 ]
@@ -99,6 +100,10 @@ WITHIN = {
         *("kernels", "threads", "compiled", "gathered", "backends", "plans", "operator", "sparse"),
     ],
     "training": ["data", "run", "tasks", "reproduction"],
+    "contextuality": [
+        *("places", "nearest", "closest", "indexing", "pairs", "similarity", "sequences", "layers", "report"),
+        *("models", "sensitivity", "witnesses", "measure"),
+    ],
     "reports": [
         *("layout", "terminal", "stages", "catalogue", "patterns", "programs", "plans", "models", "verification"),
         *("training", "reproduction", "tracing", "comparisons", "parity", "zoo", "figures"),
@@ -123,6 +128,7 @@ HEAVY = (
     "matplotlib",
     "onnx",
     "onnxruntime",
+    "faiss",
 )
 
 
