@@ -101,12 +101,13 @@ WITHIN = {
     ],
     "training": ["data", "run", "tasks", "reproduction"],
     "contextuality": [
-        *("places", "nearest", "closest", "indexing", "pairs", "similarity", "sequences", "layers", "report"),
+        *("places", "nearest", "closest", "indexing", "band", "pairs", "similarity", "sequences", "layers", "report"),
         *("models", "sensitivity", "witnesses", "measure"),
     ],
     "reports": [
         *("layout", "terminal", "stages", "catalogue", "patterns", "programs", "plans", "models", "verification"),
         *("training", "reproduction", "tracing", "comparisons", "parity", "zoo", "figures"),
+        "contextuality",
     ],
     "cli": [
         *("help_texts", "numbers", "effort", "workforce", "sequences", "output", "failures", "options", "watching"),

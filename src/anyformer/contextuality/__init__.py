@@ -11,8 +11,8 @@ from anyformer.contextuality.layers import Layered
 from anyformer.contextuality.measure import measure_contextual_mapping, measure_layer
 from anyformer.contextuality.places import Places, places_of
 from anyformer.contextuality.report import (
-    Contextuality,
     ContextReport,
+    Contextuality,
     LayerContexts,
     Sensitivity,
     Side,

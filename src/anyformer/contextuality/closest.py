@@ -35,16 +35,13 @@ class Closest:
     """The closest pairs, of different tokens each, the closest of all first."""
     recall: float | None = None
     """The share of sampled places whose nearest vector an index found; None where every pair was compared."""
+    is_exact: bool = True
+    """Whether it is certain that no pair is closer than the closest one here."""
 
     @property
     def distance(self) -> float | None:
         """The smallest distance; None if there was nothing to compare."""
         return self.pairs[0].distance if self.pairs else None
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether every pair was compared, so that no closer one exists."""
-        return self.recall is None
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,14 +66,14 @@ class Neighbours:
         )
 
 
-def summarised(found: Neighbours, vectors: NDArray[Any], places: Places, most: int, recall: float | None) -> Closest:
+def summarised(found: Neighbours, vectors: NDArray[Any], places: Places, most: int) -> Closest:
     """The distribution, and the closest pairs: at most one for each pair of tokens, so that they tell different things.
 
     Among equally close pairs those of the earliest places come first.
     """
     known = np.flatnonzero(found.partners >= 0)
     if not len(known):
-        return Closest(0, (), (), recall)
+        return Closest(0, (), ())
     distances = found.distances[known]
     quantiles = tuple(np.quantile(distances, QUANTILES, method="inverted_cdf").tolist())
     pairs: dict[tuple[int, int], tuple[int, int]] = {}
@@ -95,5 +92,4 @@ def summarised(found: Neighbours, vectors: NDArray[Any], places: Places, most: i
             Pair(places.place(one), places.place(other), distance)
             for (one, other), distance in zip(ends.tolist(), exact, strict=True)
         ),
-        recall,
     )

@@ -17,7 +17,7 @@ from anyformer.extras import require
 
 SAMPLE: Final = 1_000
 """Places at which the index is compared with all vectors."""
-PROBES: Final = 16
+PROBES: Final = 4
 """Lists that are searched for each vector."""
 LISTED: Final = 32
 """Neighbours that are asked for, of which some are of the vector's own sequence."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anyformer.contextuality.closest import Neighbours, summarised
+from anyformer.contextuality.closest import Closest, Neighbours, summarised
 from anyformer.contextuality.layers import Layered, recorded
 from anyformer.contextuality.models import as_layered, table_ids
 from anyformer.contextuality.pairs import EXHAUSTIVE, any_tokens, same_token, within_sequences
@@ -59,8 +59,9 @@ def measure_contextual_mapping(
         most_tokens: where texts are cut.
         witnesses: how many of the closest pairs of each kind are kept.
         changes: how many tokens are changed at once to see how far vectors move.
-        exhaustive: up to so many vectors, all pairs of any two tokens are compared; above, an index is asked, and its
-            recall is measured. The same token in different contexts is always compared exactly.
+        exhaustive: up to so many vectors, all pairs of any two tokens are compared. Above, an index is asked, and its
+            recall is measured; the closest pair is exact all the same, unless the search for it has too many pairs.
+            The same token in different contexts is always compared exactly.
         tokenizer: for texts, if the model brings none.
         seed: of everything that is drawn.
         progress: called with (done, total) while a layer is under way.
@@ -157,10 +158,10 @@ def measure_layer(
     """The same for vectors that are at hand, (places, width), of sequences that are all different."""
     within = within_sequences(vectors, places, symmetry)
     same = same_token(vectors, places, progress)
-    anywhere, recall = any_tokens(vectors, places, same, exhaustive, seed)
+    anywhere = any_tokens(vectors, places, same, exhaustive, seed)
 
-    def summary(found: Neighbours, asked: float | None = None) -> Any:
-        return summarised(found, vectors, places, witnesses, asked)
+    def summary(found: Neighbours) -> Closest:
+        return summarised(found, vectors, places, witnesses)
 
     known = same.partners >= 0
     return LayerContexts(
@@ -170,7 +171,7 @@ def measure_layer(
         margin=margin,
         within=summary(within),
         same_token=summary(same),
-        any_tokens=summary(anywhere, recall),
+        any_tokens=replace(summary(anywhere.found), recall=anywhere.recall, is_exact=anywhere.closest_is_exact),
         apart=float((same.distances[known] > margin).mean()) if known.any() else None,
         similarity=similarity_of(vectors, places, special, seed),
     )

@@ -1,12 +1,14 @@
-"""The three kinds of pairs that the definition speaks of: within a sequence, of the same token, and of any two tokens."""
+"""The three kinds of pairs of the definition: within a sequence, of the same token, and of any two tokens."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anyformer.arrays import Integers
+from anyformer.contextuality.band import closest_in_band
 from anyformer.contextuality.closest import Neighbours
 from anyformer.contextuality.indexing import nearest_by_index
 from anyformer.contextuality.nearest import nearest_elsewhere
@@ -63,22 +65,31 @@ def same_token(vectors: NDArray[Any], places: Places, progress: Progress | None 
     return found
 
 
-def any_tokens(
-    vectors: NDArray[Any], places: Places, near: Neighbours, exhaustive: int, seed: int
-) -> tuple[Neighbours, float | None]:
+@dataclass(frozen=True, eq=False)
+class Anywhere:
+    """For every place the nearest vector of any other sequence, and how sure that is."""
+
+    found: Neighbours
+    recall: float | None
+    """How often the nearest vector of a place was found; None where all were compared."""
+    closest_is_exact: bool
+    """Whether no pair is closer than the closest one found."""
+
+
+def any_tokens(vectors: NDArray[Any], places: Places, near: Neighbours, exhaustive: int, seed: int) -> Anywhere:
     """For every place, the nearest vector of any other sequence.
 
     Args:
         vectors: (places, width).
         places: what they are vectors of.
         near: partners that are known already; the result is never farther.
-        exhaustive: up to so many vectors the search is exact; above, an index is asked.
+        exhaustive: up to so many vectors the search is exact. Above, an index is asked for all places; the closest
+            pair is still exact if no more pairs need be compared for it than so many vectors have.
         seed: of the places at which the index is tested.
-
-    Returns:
-        The neighbours, and the index's recall; None for an exact search.
     """
     if len(places) <= exhaustive:
         exact = nearest_elsewhere(vectors, places.sequences)
-        return near.nearer(Neighbours(exact.distances, exact.partners)), None
-    return nearest_by_index(vectors, places.sequences, near, seed)
+        return Anywhere(near.nearer(Neighbours(exact.distances, exact.partners)), None, True)
+    found, recall = nearest_by_index(vectors, places.sequences, near, seed)
+    certain = closest_in_band(vectors, places.sequences, found, exhaustive**2 // 2)
+    return Anywhere(found if certain is None else certain, recall, certain is not None)

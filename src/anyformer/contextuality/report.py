@@ -12,9 +12,9 @@ from anyformer.targets.target import Symmetry
 class Contextuality(enum.Enum):
     """What the definition says of a layer on the given sequences; the value is a sentence."""
 
-    CONTEXTUAL = "all vectors are apart by more than the margin, and every pair was compared"
+    CONTEXTUAL = "all vectors are apart by more than the margin: no pair is closer than the closest one found"
     NOT_CONTEXTUAL = "two vectors that must be apart are not; the witness is a pair of them"
-    UNDECIDED = "no pair within the margin was found, but not every pair was compared"
+    UNDECIDED = "no pair within the margin was found, but a closer one may exist"
 
     def __repr__(self) -> str:
         return f"Contextuality.{self.name}"

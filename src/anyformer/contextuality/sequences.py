@@ -6,6 +6,7 @@ same bits in a sequence of vectors.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,7 @@ def _from_texts(texts: Sequence[str], tokenizer: Any | None, most_tokens: int) -
 def _cut(text: str, row: Sequence[int], spans: Sequence[tuple[int, int]], named: Callable[[int], str]) -> list[str]:
     """The text cut at its tokens, each with the spaces after it; what stands in no text has its name."""
     real = [k for k, (start, end) in enumerate(spans) if end > start]
-    after = {k: spans[following][0] for k, following in zip(real, real[1:], strict=False)}
+    after = {k: spans[following][0] for k, following in pairwise(real)}
     return [
         text[spans[k][0] : after.get(k, spans[k][1])] if spans[k][1] > spans[k][0] else named(token)
         for k, token in enumerate(row)

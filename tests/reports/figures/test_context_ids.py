@@ -8,7 +8,6 @@ import pytest
 import anyformer as af
 from anyformer.contextuality.models.grids import number_of_contexts
 from anyformer.networks.layers import AttentionStage
-
 from anyformer.reports.figures.context_ids import NEIGHBOURS, context_ids_of, draw_context_ids, plates
 from anyformer.reports.figures.subject import LeftOut, Subject
 from anyformer.reports.tracing.trace import trace

@@ -4,7 +4,6 @@ A table is measured on the centres of its cells, all of them where they are few:
 mapping there. A compiled network computes steps and has no ids; it is measured on points of its domain.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -84,7 +83,7 @@ def own_sequences(model: Model) -> Sequences:
         rows = contexts_of_columns(POINTS, network.tokens, up_to_order=False)
     else:
         rows = rng.integers(0, POINTS, (MOST_SEQUENCES, network.tokens))
-    return from_columns(points, np.unique(np.sort(rows, axis=1) if up_to_order else rows, axis=0))
+    return from_columns(points, list(np.unique(np.sort(rows, axis=1) if up_to_order else rows, axis=0)))
 
 
 def _has_ids(network: Network, grid: Grid | None) -> bool:
@@ -98,7 +97,7 @@ def _cells(network: Network, grid: Grid) -> Sequences:
     choice = grid.columns
     centres = [(low + high) / 2 for low, high in zip(grid.lows, grid.highs, strict=True)]
     columns = np.stack([centre[choice[:, i]] for i, centre in enumerate(centres)], axis=-1)
-    rows: Sequence[Any] = list(contexts_of_columns(len(columns), network.tokens, network.is_equivariant))
+    rows = list(contexts_of_columns(len(columns), network.tokens, network.is_equivariant))
     if len(rows) < 2:
         raise ContextualityError(
             f"a table must have at least two contexts to compare; this grid has {len(columns)} cells for "

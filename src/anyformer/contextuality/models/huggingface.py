@@ -33,5 +33,6 @@ def from_huggingface(place: str | Path, layers: Any = None) -> Layered:
             f"a model must be a folder of this package or of Hugging Face, an .onnx file, or a name on the hub; "
             f"{str(place)[:200]!r} cannot be loaded: {in_a_line(error)[:400]}"
         ) from error
-    named = Path(place).name if is_folder else str(place)
+    # The folder of a model is often called "model".
+    named = "/".join(Path(place).resolve().parts[-2:]) if is_folder else str(place)
     return replace(from_module(model, layers, named), tokenizer=tokenizer)
