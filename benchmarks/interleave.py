@@ -1,10 +1,14 @@
 """Timing programs round-robin, so that whatever else the machine does falls on all of them alike."""
 
+import math
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
+
+Clock: TypeAlias = Callable[[], float]
+"""`time.perf_counter`, or `time.process_time`, which others on the machine hardly change."""
 
 # Idle threads of some libraries keep spinning for a few milliseconds after a call; let them go to sleep.
 PAUSE = 0.02
@@ -44,15 +48,22 @@ class Timing:
         return {"best": self.best, "median": self.median, "rounds": len(self.seconds)}
 
 
-def interleave(programs: Sequence[Program], rounds: int) -> list[Timing]:
-    """Time every program once a round, each after one call that is not timed; every round starts with another one."""
+def interleave(
+    programs: Sequence[Program], rounds: int, clock: Clock = time.perf_counter, enough: float = math.inf
+) -> list[Timing]:
+    """Time every program once a round, each after one call that is not timed; every round starts with another one.
+
+    A program whose timed calls have taken `enough` seconds sits out the rounds that are left.
+    """
     seconds: list[list[float]] = [[] for _ in programs]
     for turn in range(rounds):
         for k in range(len(programs)):
             index = (k + turn) % len(programs)
+            if sum(seconds[index]) >= enough:
+                continue
             time.sleep(PAUSE)
             programs[index].call()
-            seconds[index].append(timed(programs[index].call))
+            seconds[index].append(timed(programs[index].call, clock))
     return [Timing(tuple(each)) for each in seconds]
 
 
@@ -61,14 +72,14 @@ def ratio(slow: Timing, fast: Timing) -> float:
     return statistics.median(a / b for a, b in zip(slow.seconds, fast.seconds, strict=True))
 
 
-def best_of(program: Program, calls: int) -> float:
+def best_of(program: Program, calls: int, clock: Clock = time.perf_counter) -> float:
     """The fastest of some calls, after one that is not timed."""
     program.call()
-    return min(timed(program.call) for _ in range(calls))
+    return min(timed(program.call, clock) for _ in range(calls))
 
 
-def timed(call: Callable[[], Any]) -> float:
+def timed(call: Callable[[], Any], clock: Clock = time.perf_counter) -> float:
     """Seconds of one call."""
-    start = time.perf_counter()
+    start = clock()
     call()
-    return time.perf_counter() - start
+    return clock() - start

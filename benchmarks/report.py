@@ -33,6 +33,7 @@ compared were timed round-robin in one process on two threads; set-up and compil
         "training": "Time to certified ε against training",
         "growth": "Growth",
         "mixers": "Mixers against self-attention",
+        "sparse_training": "Training with sparse attention",
     },
 )
 COMPILED = Page(

@@ -30,6 +30,7 @@ PAGES = [
 ]
 # With what they need besides; importing it takes seconds.
 PAGES_WITH_MORE = {
+    "attention.md": "transformers",
     "stock.md": "torch",
     "interpretability.md": "transformer_lens",
     "how_to/export.md": "onnx",

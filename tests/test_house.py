@@ -98,6 +98,7 @@ WITHIN = {
     "parity": ["inputs", "rows", "rounding", "runners", "comparing"],
     "attention": [
         *("kernels", "threads", "compiled", "gathered", "backends", "plans", "operator", "sparse"),
+        *("widening", "module", "huggingface"),
     ],
     "training": ["data", "run", "tasks", "reproduction"],
     "contextuality": [

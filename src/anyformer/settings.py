@@ -13,13 +13,27 @@ _MOST_DIGITS = 400
 
 
 def split_name(text: str) -> tuple[str, list[str]]:
-    """The name and the settings after its colon.
+    """The name and the settings after its colon; commas within brackets divide nothing.
 
     >>> split_name("strided: stride=4, arrangement=union")
     ('strided', ['stride=4', 'arrangement=union'])
+    >>> split_name("sparse-attention:heads=4,pattern=(longformer:half_width=8,global_tokens=2)")
+    ('sparse-attention', ['heads=4', 'pattern=(longformer:half_width=8,global_tokens=2)'])
     """
     name, _, settings = text.partition(":")
-    return name.strip(), [setting.strip() for setting in settings.split(",") if setting.strip()]
+    return name.strip(), [setting.strip() for setting in _divided(settings) if setting.strip()]
+
+
+def _divided(settings: str) -> list[str]:
+    """The parts between the commas that are in no brackets."""
+    parts, depth = [""], 0
+    for character in settings:
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
 
 
 def settings_of(parts: list[str], example: str, error: type[AnyformerError]) -> dict[str, Value]:

@@ -23,7 +23,10 @@ def test_hybrids_have_convolutions_below():
 @pytest.mark.parametrize(
     ("described", "message"),
     [
-        ({"kind": "fourier"}, "one of attention, average, bilinear, convolution, plain-convolution; got 'fourier'"),
+        (
+            {"kind": "fourier"},
+            "one of attention, average, bilinear, convolution, plain-convolution, sparse-attention; got 'fourier'",
+        ),
         ({"heads": 2}, "got None"),
         ({"kind": "average", "heads": 2}, "the mixer 'average' must get no parameters; got 'heads'"),
         ({"kind": "attention", "name": "x", "self": 1}, "no parameters but heads; got 'name'"),

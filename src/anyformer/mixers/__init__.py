@@ -23,6 +23,7 @@ from anyformer.mixers.drawing import draw_movement
 from anyformer.mixers.mixer import Mixer, TokenMixer
 from anyformer.mixers.movement import Movement, measure_movement
 from anyformer.mixers.onnx import export_onnx
+from anyformer.mixers.sparse_attention import PatternAttention, SparseSelfAttention
 
 if TYPE_CHECKING:
     from anyformer.mixers.bert import (
@@ -53,10 +54,12 @@ __all__ = [
     "MixerBertModel",
     "MixerError",
     "Movement",
+    "PatternAttention",
     "PlainConvolution",
     "Promise",
     "SelfAttention",
     "SeparableConvolution",
+    "SparseSelfAttention",
     "TokenMixer",
     "check_mixer",
     "convert",

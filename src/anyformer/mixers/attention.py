@@ -1,5 +1,6 @@
 """Self-attention, with which the other mixers are compared."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import final
 
@@ -10,9 +11,8 @@ from torch.nn.functional import scaled_dot_product_attention
 from anyformer.mixers.mixer import Mixer, TokenMixer, divides, positive
 
 
-@final
-class SelfAttention(TokenMixer):
-    """Softmax attention of several heads, with the names and shapes of BERT's weights."""
+class AttentionHeads(TokenMixer):
+    """Queries, keys and values of several heads, with the names and shapes of BERT's weights."""
 
     def __init__(self, width: int, heads: int, dropout: float = 0.0) -> None:
         super().__init__(width)
@@ -22,37 +22,48 @@ class SelfAttention(TokenMixer):
         self.key = nn.Linear(width, width)
         self.value = nn.Linear(width, width)
 
-    def mix(self, hidden: Tensor, keep: Tensor | None) -> Tensor:
-        """Each token takes the mean of all kept ones, weighted by softmax."""
-        query, key, value = (
-            self._split(self.query, hidden),
-            self._split(self.key, hidden),
-            self._split(self.value, hidden),
-        )
-        dropout = self.dropout if self.training else 0.0
-        seen = None if keep is None else _seen(keep)
-        mixed = scaled_dot_product_attention(query, key, value, attn_mask=seen, dropout_p=dropout)
-        mixed = mixed.transpose(1, 2).flatten(2)
-        return mixed if keep is None else mixed.masked_fill(~keep.any(dim=1)[:, None, None], 0.0)
-
     def weights(self, hidden: Tensor, attention_mask: Tensor | None = None) -> Tensor:
-        """(batch, heads, queries, keys): the softmax itself; zeros in a sequence of nothing but padding."""
+        """(batch, heads, queries, keys): the softmax itself; zeros for a query that sees nothing."""
         keep = self.kept(hidden, attention_mask)
-        query, key = self._split(self.query, hidden), self._split(self.key, hidden)
+        query, key = self.split(self.query, hidden), self.split(self.key, hidden)
         scores = query @ key.transpose(2, 3) * query.shape[-1] ** -0.5
-        if keep is None:
+        seen = self.seen(hidden, keep)
+        if seen is None:
             return scores.softmax(dim=-1)
-        masked = scores.masked_fill(~_seen(keep), -torch.inf).softmax(dim=-1)
-        return masked.masked_fill(~keep.any(dim=1)[:, None, None, None], 0.0)
+        some = seen.any(dim=-1, keepdim=True)
+        # Softmax needs a key: a query that sees nothing looks at all, and its zeros come afterwards.
+        return scores.masked_fill(~(seen | ~some), -torch.inf).softmax(dim=-1).masked_fill(~some, 0.0)
 
-    def _split(self, projection: nn.Linear, hidden: Tensor) -> Tensor:
+    @abstractmethod
+    def seen(self, hidden: Tensor, keep: Tensor | None) -> Tensor | None:
+        """Which keys a query sees, Boolean, for any shape that fits (batch, heads, queries, keys); None is all."""
+
+    def split(self, projection: nn.Linear, hidden: Tensor) -> Tensor:
         """(batch, heads, tokens, head_size)."""
         return projection(hidden).unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
 
-def _seen(keep: Tensor) -> Tensor:
-    """(batch, 1, 1, keys): the kept keys, or all where none is kept: softmax needs one, and zeros come afterwards."""
-    return (keep | ~keep.any(dim=1, keepdim=True))[:, None, None, :]
+@final
+class SelfAttention(AttentionHeads):
+    """Softmax attention in which each token sees all kept ones."""
+
+    def mix(self, hidden: Tensor, keep: Tensor | None) -> Tensor:
+        """Each token takes the mean of all kept ones, weighted by softmax."""
+        query, key, value = (
+            self.split(self.query, hidden),
+            self.split(self.key, hidden),
+            self.split(self.value, hidden),
+        )
+        dropout = self.dropout if self.training else 0.0
+        # All keys where none is kept: softmax needs one, and zeros come afterwards.
+        seen = None if keep is None else (keep | ~keep.any(dim=1, keepdim=True))[:, None, None, :]
+        mixed = scaled_dot_product_attention(query, key, value, attn_mask=seen, dropout_p=dropout)
+        mixed = mixed.transpose(1, 2).flatten(2)
+        return mixed if keep is None else mixed.masked_fill(~keep.any(dim=1)[:, None, None], 0.0)
+
+    def seen(self, hidden: Tensor, keep: Tensor | None) -> Tensor | None:
+        """The kept keys."""
+        return None if keep is None else keep[:, None, None, :]
 
 
 @final

@@ -1,7 +1,7 @@
 """Every ready-made mixer by name, mixers as JSON, and stacks of them."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import fields
 from typing import Any, Final
 
 from anyformer.catalogues import Catalogue
@@ -11,14 +11,18 @@ from anyformer.mixers.average import Average
 from anyformer.mixers.bilinear import Bilinear
 from anyformer.mixers.convolution import Convolution, PlainConvolution
 from anyformer.mixers.mixer import Mixer
+from anyformer.mixers.sparse_attention import PatternAttention
+from anyformer.patterns import PatternFamily
+from anyformer.patterns import to_json as pattern_to_json
 
-ReadyMade = Attention | Average | Bilinear | Convolution | PlainConvolution
+ReadyMade = Attention | Average | Bilinear | Convolution | PatternAttention | PlainConvolution
 _KINDS: Final[Mapping[str, type[ReadyMade]]] = {
     "attention": Attention,
     "average": Average,
     "bilinear": Bilinear,
     "convolution": Convolution,
     "plain-convolution": PlainConvolution,
+    "sparse-attention": PatternAttention,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 CATALOGUE: Final = Catalogue[Mixer]("mixer", _KINDS, MixerError)
@@ -32,7 +36,12 @@ def to_json(mixer: Mixer) -> dict[str, Any]:
     """
     if not isinstance(mixer, ReadyMade):
         raise MixerError(f"a mixer in a config must be one of {', '.join(CATALOGUE)}; got {mixer!r}.")
-    return {"kind": _NAMES[type(mixer)], **asdict(mixer)}
+    sizes = {field.name: getattr(mixer, field.name) for field in fields(mixer)}
+    return {"kind": _NAMES[type(mixer)], **{name: _size_to_json(size) for name, size in sizes.items()}}
+
+
+def _size_to_json(size: Any) -> Any:
+    return pattern_to_json(size) if isinstance(size, PatternFamily) else size
 
 
 def from_json(described: Mapping[str, Any]) -> Mixer:

@@ -6,7 +6,7 @@ has, and the residual. So the paper's BProj(X) = X + W_O X W_P is `X + W_O(mixer
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -24,6 +24,9 @@ class TokenMixer(nn.Module, ABC):
     Every subclass promises what `check_mixer` checks. For example: the contents and the amount of padding do not affect
     the tokens that are kept, and a sequence of only padding gives zeros.
     """
+
+    without_onnx: ClassVar[str] = ""
+    """Why it cannot be exported to ONNX, if it cannot, and what to do instead."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -88,6 +91,14 @@ class Mixer(ABC):
     @abstractmethod
     def build(self, width: int, dropout: float = 0.0) -> TokenMixer:
         """The module, with fresh parameters. Attention drops its weights with this probability in training."""
+
+    def build_layer(self, layer: int, width: int, dropout: float = 0.0) -> TokenMixer:
+        """The module for this layer of a network, counted from 0; most mixers are the same in all layers."""
+        return self.build(width, dropout)
+
+    def same_weights_as(self) -> "Mixer":
+        """A mixer with the same weights: `convert` keeps them where the old and the new mixer give the same answer."""
+        return self
 
 
 def is_traced() -> bool:

@@ -54,6 +54,7 @@ def export_onnx(model: nn.Module, place: str | Path) -> Path:
     """
     runtime, place = _require("onnxruntime"), Path(place)
     _require("onnx"), _require("onnxscript")
+    _require_exportable(model)
     graph = onnx_graph(model)
     try:
         with _quiet():
@@ -68,6 +69,12 @@ def export_onnx(model: nn.Module, place: str | Path) -> Path:
     with atomic_file(place) as file:
         file.write(exported)
     return place
+
+
+def _require_exportable(model: nn.Module) -> None:
+    for module in model.modules():
+        if isinstance(module, TokenMixer) and module.without_onnx:
+            raise MixerError(f"{type(module).__name__} must not be exported to ONNX: {module.without_onnx}.")
 
 
 @singledispatch

@@ -19,7 +19,17 @@ from transformers import (
 
 from anyformer.errors import MixerError, TrainingError
 from anyformer.mixers import Attention
-from anyformer.training import Pairs, Question, RunFolder, Schedule, SyntheticLanguage, finetune, prepare, pretrain
+from anyformer.training import (
+    Pairs,
+    Question,
+    RunFolder,
+    Schedule,
+    SyntheticLanguage,
+    finetune,
+    parse_mixers,
+    prepare,
+    pretrain,
+)
 from anyformer.training.tasks.examples import padded, rows_of_step
 from anyformer.training.tasks.spans import features
 from tests.training.small import recipe, text
@@ -72,6 +82,20 @@ def test_training_lowers_the_loss(tmp_path):
     run = pretrain(recipe(steps=60, learning_rate=5e-3), text(tmp_path / "text"), tmp_path / "run")
     measured = [row["validation_loss"] for row in run.rows() if "validation_loss" in row]
     assert measured[-1] < measured[0] - 0.5
+
+
+@pytest.mark.slow
+def test_attention_over_a_pattern_is_trained_too(tmp_path):
+    """With dropout, and with a pattern that takes turns over the layers."""
+    mixers = parse_mixers(["sparse-attention:heads=2,pattern=strided:stride=4"])
+    asked = recipe(steps=40, learning_rate=5e-3).changed(architecture={"mixers": mixers})
+    run = pretrain(asked, text(tmp_path / "text"), tmp_path / "run")
+    losses = [row["validation_loss"] for row in run.rows() if "validation_loss" in row]
+    assert losses[-1] < losses[0] - 0.1
+    model = AutoModelForMaskedLM.from_pretrained(run.model)
+    assert model.config.layer_mixers == mixers * 4
+    tuned = finetune(run.model, pairs(24), pairs(8), tmp_path / "tuned", epochs=1)
+    assert tuned.is_complete
 
 
 def test_a_complete_run_is_not_done_again(trained):

@@ -32,8 +32,8 @@ def pretrain(
     mixer: Annotated[
         list[str] | None,
         typer.Option(
-            help="For all, or repeated for each layer: attention, average, bilinear, convolution or plain-convolution,"
-            " with sizes as in convolution:kernel=15."
+            help="For all, or repeated for each layer: attention, average, bilinear, convolution, plain-convolution or"
+            " sparse-attention, with sizes as in convolution:kernel=15 or sparse-attention:heads=4,pattern=star."
         ),
     ] = None,
     corpus: Annotated[

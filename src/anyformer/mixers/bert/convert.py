@@ -25,7 +25,8 @@ OURS: dict[type[torch.nn.Module], type[MixerBertPreTrainedModel]] = {
 def convert(bert: torch.nn.Module, mixers: Sequence[Mixer]) -> MixerBertPreTrainedModel:
     """A BERT with these mixers and, for the rest, the weights of the given one, which is left as it is.
 
-    Layers whose mixer stays the same keep its weights as well; new mixers get fresh parameters.
+    Layers whose mixer stays the same keep its weights as well, also where attention becomes sparse or dense with as
+    many heads as before; other mixers get fresh parameters.
 
     Args:
         bert: a BertModel, BertForMaskedLM, BertForPreTraining, BertForSequenceClassification or
@@ -55,7 +56,7 @@ def convert(bert: torch.nn.Module, mixers: Sequence[Mixer]) -> MixerBertPreTrain
     changed = [
         layer
         for layer, (old, new) in enumerate(zip(before.layer_mixers, config.layer_mixers, strict=True))
-        if old != new
+        if old.same_weights_as() != new.same_weights_as()
     ]
     _copy(bert, converted, changed)
     converted.to(dtype=bert.dtype, device=bert.device).train(bert.training)

@@ -25,10 +25,10 @@ from anyformer.mixers.mixer import Mixer, TokenMixer, is_traced
 class MixerBertAttention(nn.Module):
     """A mixer as `self`, then W_O, dropout, residual and norm as `output`: the names in every BERT checkpoint."""
 
-    def __init__(self, config: MixerBertConfig, mixer: Mixer) -> None:
+    def __init__(self, config: MixerBertConfig, mixer: Mixer, layer: int) -> None:
         super().__init__()
         self.norm = config.norm
-        self.self = mixer.build(config.hidden_size, config.attention_probs_dropout_prob)
+        self.self = mixer.build_layer(layer, config.hidden_size, config.attention_probs_dropout_prob)
         self.output = BertSelfOutput(config)
 
     def forward(self, hidden: Tensor, attention_mask: Tensor | None) -> Tensor:
@@ -49,10 +49,10 @@ class MixerBertAttention(nn.Module):
 class MixerBertLayer(GradientCheckpointingLayer):
     """Mixer, then feed-forward."""
 
-    def __init__(self, config: MixerBertConfig, mixer: Mixer) -> None:
+    def __init__(self, config: MixerBertConfig, mixer: Mixer, layer: int) -> None:
         super().__init__()
         self.norm = config.norm
-        self.attention = MixerBertAttention(config, mixer)
+        self.attention = MixerBertAttention(config, mixer, layer)
         self.intermediate = BertIntermediate(config)
         self.output = BertOutput(config)
 
@@ -71,7 +71,9 @@ class MixerBertEncoder(nn.Module):
 
     def __init__(self, config: MixerBertConfig) -> None:
         super().__init__()
-        self.layer = nn.ModuleList(MixerBertLayer(config, mixer) for mixer in config.layer_mixers)
+        self.layer = nn.ModuleList(
+            MixerBertLayer(config, mixer, layer) for layer, mixer in enumerate(config.layer_mixers)
+        )
         if config.norm == "before":
             self.LayerNorm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
 

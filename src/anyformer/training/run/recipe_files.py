@@ -42,7 +42,8 @@ def _mixer(name: str) -> Mixer:
         return CATALOGUE.parse(name)
     except MixerError as error:
         raise TrainingError(
-            f"mixers must be those of the catalogue, written as convolution:kernel=15,filters=8; got {name!r:.200}:"
+            "mixers must be those of the catalogue, written as convolution:kernel=15,filters=8 or, with a pattern,"
+            f" sparse-attention:heads=4,pattern=(longformer:half_width=8,global_tokens=2); got {name!r:.200}:"
             f" {error!s:.400}"
         ) from error
 

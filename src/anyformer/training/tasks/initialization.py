@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from anyformer.mixers.attention import SelfAttention
+from anyformer.mixers.attention import AttentionHeads
 from anyformer.mixers.bilinear import BilinearProjection
 
 SHARE = 4
@@ -45,7 +45,7 @@ def initialize(model: Any) -> None:
     embeddings.position_embeddings.weight.copy_(positions(count, width, rates) * size)
     for place, layer in enumerate(model.bert.encoder.layer):
         mixer = layer.attention.self
-        if isinstance(mixer, SelfAttention):
+        if isinstance(mixer, AttentionHeads):
             look_at_neighbours(mixer, rates)
         elif isinstance(mixer, BilinearProjection):
             shift(mixer, neighbour(place))
@@ -73,7 +73,7 @@ def positions(count: int, width: int, rates: Tensor) -> Tensor:
     return torch.nn.functional.pad(waves, (width - waves.shape[1], 0))
 
 
-def look_at_neighbours(attention: SelfAttention, rates: Tensor) -> None:
+def look_at_neighbours(attention: AttentionHeads, rates: Tensor) -> None:
     """Let each head look at its neighbour.
 
     With a wave's sine and cosine at j as the key, and at i + offset as the query, their product is cos(rate·(i + offset
