@@ -103,13 +103,13 @@ def side_by_side(text: str, tokenizer: str) -> dict[str, Any]:
     import transformers
 
     coded = transformers.AutoTokenizer.from_pretrained(tokenizer, local_files_only=True)
-    rows = [np.array(coded(line, truncation=True, max_length=LENGTH)["input_ids"]) for line in paragraphs(text, 200)]
+    rows = [np.array(coded(line, truncation=True, max_length=LENGTH)["input_ids"]) for line in paragraphs(text, 100)]
     rng = np.random.default_rng(0)
-    twins = [np.concatenate([row[:-2], rng.integers(1000, len(coded), 1), row[-1:]]) for row in rows[:50]]
+    twins = [np.concatenate([row[:-2], rng.integers(1000, len(coded), 1), row[-1:]]) for row in rows[:30]]
     models = controls(len(coded), length=LENGTH)
     on_text = {name: measure_contextual_mapping(model, rows, changes=(1, 4)) for name, model in models.items()}
     on_twins = {
-        name: measure_contextual_mapping(model, [*rows[:50], *twins], changes=()) for name, model in models.items()
+        name: measure_contextual_mapping(model, [*rows[:30], *twins], changes=()) for name, model in models.items()
     }
     PICTURES.mkdir(parents=True, exist_ok=True)
     for suffix in ("svg", "png"):

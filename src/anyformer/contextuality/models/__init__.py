@@ -27,11 +27,7 @@ def as_layered(model: Any, layers: Sequence[str] | None = None) -> Layered:
         return model
     if hasattr(model, "named_modules") and hasattr(model, "register_forward_hook"):
         return from_module(model, layers)
-    if layers is not None:
-        raise ContextualityError(
-            "layers can be named for an nn.Module, a Hugging Face model or an ONNX file; "
-            f"{type(model).__name__} has no names. Let it return the layers to be measured."
-        )
+    _require_no_names(layers, type(model).__name__)
     if isinstance(model, Model):
         return from_model(model)
     if isinstance(model, Network):
@@ -50,8 +46,17 @@ def opened(place: str | Path, layers: Sequence[str] | None = None) -> Layered | 
     if path.suffix.lower() == ".onnx":
         return from_onnx(path, layers)
     if (path / CERTIFICATE).exists():
+        _require_no_names(layers, "a network built here")
         return load(path)
     return from_huggingface(place, layers)
+
+
+def _require_no_names(layers: Sequence[str] | None, what: str) -> None:
+    if layers is not None:
+        raise ContextualityError(
+            f"layers can be named for an nn.Module, a Hugging Face model or an ONNX file; {what} has no names. Leave "
+            "them out: all that it gives are measured."
+        )
 
 
 def table_ids(model: Any, sequences: Sequences) -> TableIds | None:

@@ -1,6 +1,8 @@
 """Contexts over the layers of a model, and models side by side, as pictures."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -8,7 +10,6 @@ from anyformer.contextuality import ContextReport, LayerContexts
 from anyformer.errors import ContextualityError
 from anyformer.pictures import (
     BLUE,
-    FAINT,
     GREEN,
     LOOKS,
     ORANGE,
@@ -18,6 +19,7 @@ from anyformer.pictures import (
     in_house_style,
     new_figure,
     plain,
+    require_matplotlib,
     save_picture,
     show_grid,
 )
@@ -28,8 +30,6 @@ KINDS: Final = (
     ("same_token", "same token", BLUE, "o"),
     ("any_tokens", "any two tokens", ORANGE, "s"),
 )
-NOTHING: Final = 1e-9
-"""Where a distance of 0 is drawn, in units of the spread: a logarithm has no place for it."""
 
 
 def check_picture(place: Path) -> None:
@@ -64,10 +64,35 @@ def contexts_picture(found: ContextReport) -> Any:
 
 
 def _relative(value: float | None, layer: LayerContexts) -> float | None:
-    """In units of the spread, and not below NOTHING."""
-    if value is None:
-        return None
-    return max(value / layer.spread if layer.spread > 0 else value, NOTHING)
+    """In units of the spread."""
+    return value / layer.spread if value is not None and layer.spread > 0 else value
+
+
+@dataclass(frozen=True)
+class _Logarithm:
+    """A logarithmic scale with a place for 0, below the smallest number that is not 0."""
+
+    nothing: float
+
+    @classmethod
+    def of(cls, values: Iterable[float | None]) -> "_Logarithm":
+        above = [value for value in values if value]
+        return cls(10.0 ** (math.floor(math.log10(min(above))) - 1) if above else 0.1)
+
+    def at(self, value: float) -> float:
+        return max(value, self.nothing)
+
+    def label(self, panel: Any) -> None:
+        """Ticks at powers of ten, and a 0 for nothing."""
+        panel.set_yscale("log")
+        panel.yaxis.set_minor_locator(require_matplotlib("matplotlib.ticker").NullLocator())
+        panel.yaxis.set_major_formatter(lambda value, _: self._name(value))
+
+    def _name(self, value: float) -> str:
+        if value <= self.nothing * 1.01:
+            return "0" if value >= self.nothing * 0.99 else ""
+        power = round(math.log10(value))
+        return f"$10^{{{power}}}$" if power else "1"
 
 
 def _layer_axis(panel: Any, layers: Sequence[LayerContexts]) -> None:
@@ -77,13 +102,14 @@ def _layer_axis(panel: Any, layers: Sequence[LayerContexts]) -> None:
 
 
 def _distances(panel: Any, layers: Sequence[LayerContexts]) -> None:
+    lines = {kind: [_relative(getattr(one, kind).distance, one) for one in layers] for kind, *_ in KINDS}
+    scale = _Logarithm.of(value for values in lines.values() for value in values)
     for kind, label, colour, marker in KINDS:
-        points = [(k, _relative(getattr(one, kind).distance, one)) for k, one in enumerate(layers)]
-        known = [(k, value) for k, value in points if value is not None]
+        known = [(k, scale.at(value)) for k, value in enumerate(lines[kind]) if value is not None]
         if known:
             panel.plot(*zip(*known, strict=True), color=colour, marker=marker, label=label)
-    panel.axhline(NOTHING, color=FAINT, linewidth=0.8)
-    panel.set(title="Smallest distance", ylabel="distance / spread", yscale="log")
+    panel.set(title="Smallest distance", ylabel="distance / spread")
+    scale.label(panel)
     _layer_axis(panel, layers)
     show_grid(panel)
     panel.legend()
@@ -95,14 +121,18 @@ def _distribution(panel: Any, layers: Sequence[LayerContexts]) -> None:
     if rows:
         numbers = [k for k, _ in rows]
 
+        every = [_relative(value, one) for _, one in rows for value in one.same_token.quantiles]
+        scale = _Logarithm.of(every)
+
         def at(index: int) -> list[float]:
-            return [_relative(one.same_token.quantiles[index], one) or NOTHING for _, one in rows]
+            return [scale.at(_relative(one.same_token.quantiles[index], one) or 0.0) for _, one in rows]
 
         panel.fill_between(numbers, at(1), at(6), color=BLUE, alpha=0.15, linewidth=0, label="1 % to 95 %")
         panel.fill_between(numbers, at(3), at(5), color=BLUE, alpha=0.3, linewidth=0, label="quartiles")
         panel.plot(numbers, at(4), color=BLUE, marker="o", label="median")
         panel.legend()
-    panel.set(title="Nearest of the same token", ylabel="distance / spread", yscale="log")
+        scale.label(panel)
+    panel.set(title="Nearest of the same token", ylabel="distance / spread")
     _layer_axis(panel, layers)
     show_grid(panel)
 
@@ -141,7 +171,7 @@ def _movements(panel: Any, found: ContextReport) -> None:
     panel.set_xticks(range(len(one.gaps)), [gap_name(one.gaps, k) for k in range(len(one.gaps))])
     panel.set_yscale("log")
     show_grid(panel)
-    panel.legend()
+    panel.legend(loc="upper right", ncols=2)
 
 
 def draw_side_by_side(reports: Mapping[str, ContextReport], place: str | Path) -> Path:
@@ -163,18 +193,23 @@ def side_by_side_picture(reports: Mapping[str, ContextReport]) -> Any:
         raise ContextualityError("a picture must have something to show; got no reports.")
     figure = new_figure(3.6, 7.6)
     apart, reach = figure.subplots(1, 2)
+    lines = {
+        name: [_relative(one.same_token.distance, one) or 0.0 for one in found.layers]
+        for name, found in reports.items()
+    }
+    scale = _Logarithm.of(value for values in lines.values() for value in values)
     for index, (name, found) in enumerate(reports.items()):
         look = LOOKS[index % len(LOOKS)].of_line(plain(name, 32))
         dashed = {"linestyle": "--"} if index >= len(LOOKS) else {}
-        smallest = [_relative(one.same_token.distance, one) or NOTHING for one in found.layers]
-        apart.plot(range(len(smallest)), smallest, **look, **dashed)
+        apart.plot(range(len(found.layers)), [scale.at(value) for value in lines[name]], **look, **dashed)
         if found.sensitivity:
             one = found.sensitivity[0]
             points = [(k, value) for k, value in enumerate(one.moved[-1]) if value > 0]
             if points:
                 reach.plot(*zip(*points, strict=True), **look, **dashed)
     most = max(reports.values(), key=lambda found: len(found.sensitivity[0].gaps) if found.sensitivity else 0)
-    apart.set(title="Same token, two contexts", ylabel="smallest distance / spread", yscale="log", xlabel="layer")
+    apart.set(title="Same token, two contexts", ylabel="smallest distance / spread", xlabel="layer")
+    scale.label(apart)
     apart.xaxis.get_major_locator().set_params(integer=True)
     reach.set(title="Last layer, one token changed", ylabel="movement / spread", yscale="log", xlabel="tokens away")
     if most.sensitivity:
