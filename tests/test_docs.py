@@ -35,6 +35,7 @@ PAGES_WITH_MORE = {
     "interpretability.md": "transformer_lens",
     "how_to/export.md": "onnx",
     "report.md": "matplotlib",
+    "contextuality.md": "faiss",
 }
 # Its example downloads a model.
 FROM_THE_HUB = {"mixers.md"}

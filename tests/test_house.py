@@ -103,7 +103,7 @@ WITHIN = {
     "training": ["data", "run", "tasks", "reproduction"],
     "contextuality": [
         *("places", "nearest", "closest", "indexing", "band", "pairs", "similarity", "sequences", "layers", "report"),
-        *("models", "sensitivity", "witnesses", "measure"),
+        *("models", "sensitivity", "witnesses", "measure", "controls"),
     ],
     "reports": [
         *("layout", "terminal", "stages", "catalogue", "patterns", "programs", "plans", "models", "verification"),
