@@ -44,11 +44,32 @@ def test_the_recall_is_that_of_all_places(monkeypatch):
     assert (found.distances >= exact.distances).all()
 
 
-def test_too_many_pairs_leave_the_verdict_open():
+def test_too_many_pairs_leave_the_closest_open_but_not_the_verdict():
     places, vectors = drawn(1)
-    asked = measure_layer(vectors, places, exhaustive=3)
+    asked = measure_layer(vectors, places, exhaustive=100, margin=1e-6)
     assert not asked.any_tokens.is_exact
+    assert asked.any_tokens.margin_is_exact
+    assert asked.verdict is Contextuality.CONTEXTUAL
+
+
+def test_far_too_many_pairs_leave_the_verdict_open():
+    places, vectors = drawn(1)
+    asked = measure_layer(vectors, places, exhaustive=3, margin=1e-6)
+    assert not asked.any_tokens.margin_is_exact
     assert asked.verdict is Contextuality.UNDECIDED
+
+
+def test_a_pair_within_the_margin_is_found_in_a_band_of_the_margin():
+    """The closest known pair is too far apart for a band of its own; the one that is missing is within the margin."""
+    places, vectors = drawn(5)
+    first, second = 7, len(places) - 2
+    vectors[first] = vectors[second]
+    vectors[first, 0] += np.float32(1e-4)
+    near = Neighbours(np.full(len(places), 9.0), np.zeros(len(places), dtype=np.int64))
+    assert closest_in_band(vectors, places.sequences, near, most=5000) is None
+    found = closest_in_band(vectors, places.sequences, near, most=5000, radius=1e-3)
+    assert found.partners[first] == second
+    assert found.distances[first] < 1e-3
 
 
 def test_a_pair_that_the_index_missed_is_found_in_the_band():

@@ -19,7 +19,9 @@ SAMPLE: Final = 4096
 """Vectors from which the line is computed; any line is right, and a good one is fast."""
 
 
-def closest_in_band(vectors: NDArray[Any], contexts: Integers, near: Neighbours, most: int) -> Neighbours | None:
+def closest_in_band(
+    vectors: NDArray[Any], contexts: Integers, near: Neighbours, most: int, radius: float = np.inf
+) -> Neighbours | None:
     """Look for pairs of different contexts that are closer than the closest of `near`.
 
     Args:
@@ -27,13 +29,15 @@ def closest_in_band(vectors: NDArray[Any], contexts: Integers, near: Neighbours,
         contexts: (count,): vectors of the same context are not compared.
         near: neighbours that are known; the closest of them gives the width of the band.
         most: how many pairs may be compared.
+        radius: look only for pairs that are at most so far apart.
 
     Returns:
-        `near` with every closest pair in it; None if there are more pairs in the band than `most`.
+        `near` with every closest pair in it, of those within the radius; None if there are more pairs in the band than
+        `most`.
     """
-    known = float(near.distances.min())
-    if known == 0:
+    if not near.distances.min() > 0:
         return near
+    known = min(float(near.distances.min()), radius)
     along = _projected(vectors)
     order = np.argsort(along, kind="stable")
     # What rounding may do to two projections, generously: sums of `width` products of this size.

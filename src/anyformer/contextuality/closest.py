@@ -37,6 +37,8 @@ class Closest:
     """The share of sampled places whose nearest vector an index found; None where every pair was compared."""
     is_exact: bool = True
     """Whether it is certain that no pair is closer than the closest one here."""
+    margin_is_exact: bool = True
+    """Whether it is certain that no pair within the margin was missed."""
 
     @property
     def distance(self) -> float | None:

@@ -158,7 +158,7 @@ def measure_layer(
     """The same for vectors that are at hand, (places, width), of sequences that are all different."""
     within = within_sequences(vectors, places, symmetry)
     same = same_token(vectors, places, progress)
-    anywhere = any_tokens(vectors, places, same, exhaustive, seed)
+    anywhere = any_tokens(vectors, places, same, margin, exhaustive, seed)
 
     def summary(found: Neighbours) -> Closest:
         return summarised(found, vectors, places, witnesses)
@@ -171,7 +171,12 @@ def measure_layer(
         margin=margin,
         within=summary(within),
         same_token=summary(same),
-        any_tokens=replace(summary(anywhere.found), recall=anywhere.recall, is_exact=anywhere.closest_is_exact),
+        any_tokens=replace(
+            summary(anywhere.found),
+            recall=anywhere.recall,
+            is_exact=anywhere.closest_is_exact,
+            margin_is_exact=anywhere.margin_is_exact,
+        ),
         apart=float((same.distances[known] > margin).mean()) if known.any() else None,
         similarity=similarity_of(vectors, places, special, seed),
     )

@@ -74,22 +74,31 @@ class Anywhere:
     """How often the nearest vector of a place was found; None where all were compared."""
     closest_is_exact: bool
     """Whether no pair is closer than the closest one found."""
+    margin_is_exact: bool
+    """Whether no pair within the margin was missed."""
 
 
-def any_tokens(vectors: NDArray[Any], places: Places, near: Neighbours, exhaustive: int, seed: int) -> Anywhere:
+def any_tokens(
+    vectors: NDArray[Any], places: Places, near: Neighbours, margin: float, exhaustive: int, seed: int
+) -> Anywhere:
     """For every place, the nearest vector of any other sequence.
 
     Args:
         vectors: (places, width).
         places: what they are vectors of.
         near: partners that are known already; the result is never farther.
+        margin: what the verdict asks: is any pair within it?
         exhaustive: up to so many vectors the search is exact. Above, an index is asked for all places; the closest
-            pair is still exact if no more pairs need be compared for it than so many vectors have.
+            pair is still exact if no more pairs need be compared for it than so many vectors have. If there are more,
+            pairs within the margin are looked for in the same way.
         seed: of the places at which the index is tested.
     """
     if len(places) <= exhaustive:
         exact = nearest_elsewhere(vectors, places.sequences)
-        return Anywhere(near.nearer(Neighbours(exact.distances, exact.partners)), None, True)
+        return Anywhere(near.nearer(Neighbours(exact.distances, exact.partners)), None, True, True)
     found, recall = nearest_by_index(vectors, places.sequences, near, seed)
-    certain = closest_in_band(vectors, places.sequences, found, exhaustive**2 // 2)
-    return Anywhere(found if certain is None else certain, recall, certain is not None)
+    for radius in (np.inf, margin):
+        certain = closest_in_band(vectors, places.sequences, found, exhaustive**2 // 2, radius)
+        if certain is not None:
+            return Anywhere(certain, recall, radius == np.inf, True)
+    return Anywhere(found, recall, False, False)

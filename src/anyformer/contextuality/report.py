@@ -12,7 +12,7 @@ from anyformer.targets.target import Symmetry
 class Contextuality(enum.Enum):
     """What the definition says of a layer on the given sequences; the value is a sentence."""
 
-    CONTEXTUAL = "all vectors are apart by more than the margin: no pair is closer than the closest one found"
+    CONTEXTUAL = "all vectors are apart by more than the margin: no pair within it exists"
     NOT_CONTEXTUAL = "two vectors that must be apart are not; the witness is a pair of them"
     UNDECIDED = "no pair within the margin was found, but a closer one may exist"
 
@@ -51,7 +51,7 @@ class LayerContexts:
         witness = self.witness
         if witness is not None and witness.distance <= self.margin:
             return Contextuality.NOT_CONTEXTUAL
-        return Contextuality.CONTEXTUAL if self.any_tokens.is_exact else Contextuality.UNDECIDED
+        return Contextuality.CONTEXTUAL if self.any_tokens.margin_is_exact else Contextuality.UNDECIDED
 
 
 @dataclass(frozen=True)

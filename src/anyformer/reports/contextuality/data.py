@@ -63,6 +63,7 @@ def _closest(found: Closest) -> dict[str, Any]:
         "places": found.places,
         "quantiles": list(found.quantiles),
         "is_exact": found.is_exact,
+        "margin_is_exact": found.margin_is_exact,
         "recall": found.recall,
     }
 

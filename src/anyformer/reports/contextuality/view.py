@@ -76,8 +76,8 @@ def _layers(found: ContextReport) -> RenderableType:
 
 def _legend(found: ContextReport) -> str:
     recalls = [one.any_tokens.recall for one in found.layers if one.any_tokens.recall is not None]
-    is_exact = all(one.any_tokens.is_exact for one in found.layers)
-    certain = "no closer pair exists." if is_exact else "for layers that are undecided, a closer pair may exist."
+    loose = [one.name for one in found.layers if not one.any_tokens.is_exact]
+    certain = "no closer pair exists" + (f", except perhaps in {', '.join(loose)}." if loose else ".")
     asked = (
         f" Any tokens: an index was asked for the nearest vector of every place (recall at sampled places at least "
         f"{min(recalls):.3f}); {certain}"
