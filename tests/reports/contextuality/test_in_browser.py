@@ -57,7 +57,7 @@ def test_the_page_shows_what_was_measured(opened, found):
     verdicts = [rows.nth(k).locator("td").nth(1).inner_text() for k in range(3)]
     assert verdicts == ["not contextual", "not contextual", "contextual"]
     for name in ("distances", "distribution", "similarity", "sensitivity"):
-        assert page.page.locator(f"#{name} svg path.line").count() >= 1, name
+        page.page.locator(f"#{name} svg path.line").first.wait_for(state="attached")
     assert page.page.locator("#distances svg circle.dot").count() == 9
     assert page.run("anyformer.data().layers[2].same_token.distance") == found.layers[2].same_token.distance
     assert page.complaints == []
@@ -86,6 +86,7 @@ def test_a_layer_is_chosen_by_its_row_its_place_and_its_name(opened, found):
     page.page.locator("#witnesses select").nth(1).select_option("2")
     assert page.page.locator(".witnesses li").count() == len(found.layers[2].within.pairs)
     page.page.locator("#sensitivity select").select_option("1")
+    page.page.locator("#sensitivity svg path.line").nth(2).wait_for(state="attached")  # drawn in the next frame
     assert page.page.locator("#sensitivity svg path.line").count() == 3
     assert page.complaints == []
 
