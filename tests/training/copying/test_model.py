@@ -18,7 +18,7 @@ ALPHABET = Alphabet(length=6, symbols=3)
 def test_a_hidden_symbol_depends_on_what_is_in_reach_and_on_nothing_else(entrant, layers):
     torch.manual_seed(1)
     pattern = entrant.family.at(ALPHABET.tokens)
-    model = Copier(ALPHABET, PatternAttention(2, entrant.family), layers, width=8).double()
+    model = Copier(ALPHABET, PatternAttention(2, entrant.family), layers, width=8)
     shown = torch.randint(1, 4, (1, 6))
     moved = []
     for place in range(6):
