@@ -45,7 +45,7 @@ format: $(VENV)/dev
 docs: $(VENV)/dev
 	$(BIN)/python -m sphinx -E -W --keep-going -n -q docs build/docs
 
-# Half an hour on two cores, in an environment of its own: the peers are large. Results go to benchmarks/RESULTS.md.
+# About an hour on two cores, in an environment of its own: the peers are large. Results go to benchmarks/RESULTS.md.
 bench: .venv-bench/ready
 	.venv-bench/bin/python -m benchmarks all
 

@@ -51,9 +51,10 @@ class Timing:
 def interleave(
     programs: Sequence[Program], rounds: int, clock: Clock = time.perf_counter, enough: float = math.inf
 ) -> list[Timing]:
-    """Time every program once a round, each after one call that is not timed; every round starts with another one.
+    """Time every program once a round, each after one call that does not count; every round starts with another one.
 
-    A program whose timed calls have taken `enough` seconds sits out the rounds that are left.
+    A program whose timed calls have taken `enough` seconds sits out the rounds that are left, and a call that takes as
+    long as that counts at once.
     """
     seconds: list[list[float]] = [[] for _ in programs]
     for turn in range(rounds):
@@ -62,8 +63,8 @@ def interleave(
             if sum(seconds[index]) >= enough:
                 continue
             time.sleep(PAUSE)
-            programs[index].call()
-            seconds[index].append(timed(programs[index].call, clock))
+            took = timed(programs[index].call, clock)
+            seconds[index].append(took if took >= enough else timed(programs[index].call, clock))
     return [Timing(tuple(each)) for each in seconds]
 
 

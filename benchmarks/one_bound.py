@@ -4,12 +4,12 @@ import itertools
 import json
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 from anyformer import targets
 from anyformer.certificates.bounds.bound import ErrorBound, derive_bound
 from anyformer.construction.plans.plan import Construction
+from benchmarks.machine import forget_peak, mib
 from benchmarks.plans import build, plan_with_counts
 
 SMALLEST = 4
@@ -24,9 +24,9 @@ def main(count: int) -> dict[str, Any]:
     moments.append(time.perf_counter())
     construction = build(plan)
     moments.append(time.perf_counter())
-    building_peak = _mib("VmHWM")
-    _forget_peak()
-    before = _mib("VmRSS")
+    building_peak = mib("VmHWM")
+    forget_peak()
+    before = mib("VmRSS")
     bound = _bound(construction)
     moments.append(time.perf_counter())
     planning, building, bounding = (end - start for start, end in itertools.pairwise(moments))
@@ -41,25 +41,14 @@ def main(count: int) -> dict[str, Any]:
         "build": building,
         "bound": bounding,
         "seconds": planning + building + bounding,
-        "peak_mib": max(building_peak, _mib("VmHWM")),
-        "verifying_mib": _mib("VmHWM") - before,
+        "peak_mib": max(building_peak, mib("VmHWM")),
+        "verifying_mib": mib("VmHWM") - before,
     }
 
 
 def _bound(construction: Construction) -> ErrorBound:
     plan = construction.plan
     return derive_bound(construction.network, plan.target, construction.grid, plan.request.p, plan.request.tolerance)
-
-
-def _mib(field: str) -> float:
-    """VmRSS, what the process holds, or VmHWM, the most it held. (`ru_maxrss` would remember the parent's.)"""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(f"{field}:"))
-
-
-def _forget_peak() -> None:
-    """From here on VmHWM is the peak of what follows (Linux, proc(5))."""
-    Path("/proc/self/clear_refs").write_text("5")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Pages from the results of all benchmarks: a file a section, so that running one again changes only its own.
 
-RESULTS.md, and in docs/results compiled.md for compiled networks and take_away.md for models in other tools.
+RESULTS.md, and in docs/results compiled.md for compiled networks, take_away.md for models in other tools, and
+sparse_attention.md.
 """
 
 import textwrap
@@ -19,6 +20,8 @@ class Page:
 
     head: str
     benchmarks: dict[str, str]
+    render: str = "render"
+    """The function of a benchmark's module that writes its section."""
 
 
 RESULTS = Page(
@@ -33,6 +36,7 @@ compared were timed round-robin in one process on two threads; set-up and compil
         "training": "Time to certified ε against training",
         "growth": "Growth",
         "mixers": "Mixers against self-attention",
+        "sparse_attention": "Sparse attention against its peers",
         "sparse_training": "Training with sparse attention",
     },
 )
@@ -59,12 +63,26 @@ run by every runtime. What outside verifiers say of instances with known verdict
 """,
     {"take_away": "The whole zoo"},
 )
+SPARSE_ATTENTION = Page(
+    """# Sparse attention
+
+What [`sparse_attention`](../sparse.md) costs beside dense attention and other implementations, on five patterns. Made
+by `make bench`.
+""",
+    {"sparse_attention": "Time and memory"},
+    render="render_in_full",
+)
 BENCHMARKS = RESULTS.benchmarks | COMPILED.benchmarks | TAKE_AWAY.benchmarks
 
 
 def write(size: Size) -> list[Path]:
     """Render what there is; the pages that were written."""
-    pages = {size.report: RESULTS, size.compiled_report: COMPILED, size.take_away_report: TAKE_AWAY}
+    pages = {
+        size.report: RESULTS,
+        size.compiled_report: COMPILED,
+        size.take_away_report: TAKE_AWAY,
+        size.sparse_attention_report: SPARSE_ATTENTION,
+    }
     for path, page in pages.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(_rendered(page, size))
@@ -75,7 +93,8 @@ def _rendered(page: Page, size: Size) -> str:
     sections = [page.head]
     for name, title in page.benchmarks.items():
         numbers = load(name, size)
-        body = "Not run yet." if numbers is None else f"{_where(numbers)}\n\n{module(name).render(numbers)}"
+        render = getattr(module(name), page.render) if numbers else None
+        body = "Not run yet." if render is None else f"{_where(numbers)}\n\n{render(numbers)}"
         flag = " --quick" if size is Size.QUICK else ""
         sections.append(f"## {title}\n\n`python -m benchmarks {name}{flag}`\n\n{body}\n")
     return "\n".join(_wrapped(section) for section in sections)

@@ -36,6 +36,11 @@ class Size(Enum):
         """The page on compiled networks."""
         return (HERE.parent / "docs" / "results" if self is Size.FULL else self.folder) / "compiled.md"
 
+    @property
+    def sparse_attention_report(self) -> Path:
+        """The page on sparse attention."""
+        return (HERE.parent / "docs" / "results" if self is Size.FULL else self.folder) / "sparse_attention.md"
+
 
 def save(name: str, size: Size, numbers: dict[str, Any]) -> None:
     """Write one benchmark's numbers with the machine they were measured on."""
