@@ -23,11 +23,14 @@ def from_huggingface(place: str | Path, layers: Any = None) -> Layered:
     is_folder = Path(place).is_dir()
     if is_folder:
         read_saved_model(Path(place))
-    options = {"local_files_only": is_folder, "trust_remote_code": False}
     try:
         with quiet():
-            model = transformers.AutoModel.from_pretrained(place, use_safetensors=True, **options)
-            tokenizer = transformers.AutoTokenizer.from_pretrained(place, **options)
+            model = transformers.AutoModel.from_pretrained(
+                place, local_files_only=is_folder, trust_remote_code=False, use_safetensors=True
+            )
+            tokenizer = transformers.AutoTokenizer.from_pretrained(
+                place, local_files_only=is_folder, trust_remote_code=False
+            )
     except Exception as error:  # `transformers` and safetensors raise all kinds of exceptions
         raise ContextualityError(
             f"a model must be a folder of this package or of Hugging Face, an .onnx file, or a name on the hub; "
