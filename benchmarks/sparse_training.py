@@ -23,6 +23,7 @@ from benchmarks.results import Size
 
 PATTERN = Longformer(half_width=64, global_tokens=4)
 TOKENS = {Size.FULL: 2048, Size.QUICK: 160}
+LONGER = {Size.FULL: (4096, 8192), Size.QUICK: (320,)}
 STEPS = {Size.FULL: 50, Size.QUICK: 5}
 ROUNDS = {Size.FULL: 7, Size.QUICK: 2}
 SENTENCES = {Size.FULL: 20_000, Size.QUICK: 2_000}
@@ -51,7 +52,7 @@ class MaskedSelfAttention(AttentionHeads):
 def measure(size: Size) -> dict[str, Any]:
     """Losses of both runs, then steps of sparse and of dense attention in turns, by process time on one thread."""
     torch.set_num_threads(1)
-    recipe = _recipe(size, PatternAttention(SIZES["mini"].heads, PATTERN))
+    recipe = _recipe(TOKENS[size], PatternAttention(SIZES["mini"].heads, PATTERN))
     with tempfile.TemporaryDirectory() as folder:
         text = prepare(SyntheticLanguage(sentences=SENTENCES[size]), Path(folder), recipe.architecture.vocabulary)
         marks = Marks.of(text.tokenizer)
@@ -59,7 +60,7 @@ def measure(size: Size) -> dict[str, Any]:
         batches = [task.batch(step) for step in range(STEPS[size])]
     sparse, dense, masked = (
         fresh(recipe, marks.vocabulary),
-        fresh(_recipe(size, Attention(SIZES["mini"].heads)), marks.vocabulary),
+        fresh(_recipe(TOKENS[size], _dense()), marks.vocabulary),
         _masked(recipe, marks.vocabulary),
     )
     losses = {name: _losses(model, batches, recipe) for name, model in (("sparse", sparse), ("masked", masked))}
@@ -79,13 +80,34 @@ def measure(size: Size) -> dict[str, Any]:
         "losses": losses,
         "away": away,
         "programs": {name: {**timing.as_json(), "times": times[name]} for name, timing in timings.items()},
+        "longer": [_longer(tokens) for tokens in LONGER[size]],
     }
 
 
-def _recipe(size: Size, mixer: Mixer) -> Recipe:
+def _longer(tokens: int) -> dict[str, float]:
+    """Sparse and dense steps on one longer sequence of random words, whose losses do not matter."""
+    recipes = [_recipe(tokens, mixer) for mixer in (PatternAttention(SIZES["mini"].heads, PATTERN), _dense())]
+    vocabulary, generator = recipes[0].architecture.vocabulary, torch.Generator().manual_seed(0)
+    words = torch.randint(5, vocabulary, (1, tokens), generator=generator)
+    hidden = torch.rand(words.shape, generator=generator) < 0.15
+    batch = {"input_ids": words, "labels": torch.where(hidden, words, -100), "attention_mask": torch.ones_like(words)}
+    programs = [
+        Program(name, _step(fresh(recipe, vocabulary), batch, recipe))
+        for name, recipe in zip(("sparse", "dense"), recipes, strict=True)
+    ]
+    sparse, dense = interleave(programs, 2, time.process_time)
+    print(f"sparse_training: {tokens} tokens: {ratio(dense, sparse):.2f} × sparse", flush=True)
+    return {"tokens": tokens, "sparse": sparse.best, "dense": dense.best, "times": ratio(dense, sparse)}
+
+
+def _dense() -> Mixer:
+    return Attention(SIZES["mini"].heads)
+
+
+def _recipe(tokens: int, mixer: Mixer) -> Recipe:
     """BERT-mini, with positions for long windows and without dropout, which a dense run draws otherwise."""
-    architecture = dataclasses.replace(SIZES["mini"], longest=TOKENS[size], dropout=0.0, mixers=(mixer,))
-    return Recipe(architecture, Text(tokens=TOKENS[size]), Schedule(steps=1000, batch=BATCH))
+    architecture = dataclasses.replace(SIZES["mini"], longest=tokens, dropout=0.0, mixers=(mixer,))
+    return Recipe(architecture, Text(tokens=tokens), Schedule(steps=1000, batch=BATCH))
 
 
 def stock(recipe: Recipe, vocabulary: int) -> nn.Module:
@@ -149,6 +171,9 @@ def render(numbers: dict[str, Any]) -> str:
             f"- Losses over {numbers['steps']} steps differ from those of a dense run under the mask by at most"
             f" **{numbers['away']:.1e}** ({WANTED_LOSS:.0e} wanted); they go from {losses['sparse'][0]:.3f} to"
             f" {losses['sparse'][-1]:.3f}.",
+            "- Longer sequences gain more, against dense attention without a mask: "
+            + ", ".join(f"{one['tokens']:,} tokens {one['times']:.1f} times" for one in numbers["longer"])
+            + " as fast (batch 1).",
             "\n".join(rows),
             "Process time on one thread, in turns; a step is forward, backward, clipping and AdamW.",
         ]

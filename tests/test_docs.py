@@ -36,6 +36,7 @@ PAGES_WITH_MORE = {
     "how_to/export.md": "onnx",
     "how_to/pattern_exports.md": "torch",
     "report.md": "matplotlib",
+    "contextuality.md": "faiss",
 }
 # Its example downloads a model.
 FROM_THE_HUB = {"mixers.md"}

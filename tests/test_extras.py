@@ -131,7 +131,11 @@ def test_on_the_command_line_it_is_one_sentence(monkeypatch, tmp_path, capsys, m
 @pytest.mark.slow
 @pytest.mark.parametrize("package", ["torch", "transformers", "accelerate"])
 @pytest.mark.parametrize(
-    "verb", ["pretrain -o r", "finetune nowhere -o r --pairs x.tsv", "reproduce mixers -o r --nli x"]
+    "verb",
+    [
+        *("pretrain -o r", "finetune nowhere -o r --pairs x.tsv", "reproduce mixers -o r --nli x"),
+        *("reproduce copying -o r", "reproduce sparse-lm -o r"),
+    ],
 )
 def test_so_it_is_for_verbs_that_train(package, verb):
     script = f"from anyformer.cli.main import main; sys.exit(main({verb.split()!r}))"

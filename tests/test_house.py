@@ -49,6 +49,7 @@ SPINE = [
     "attention",
     "mixers",
     "training",
+    "contextuality",
     "reports",
     "cli",
 ]
@@ -101,10 +102,15 @@ WITHIN = {
         *("flex", "sparse", "reference"),
         *("widening", "module", "huggingface"),
     ],
-    "training": ["data", "run", "tasks", "reproduction"],
+    "training": ["data", "run", "tasks", "copying", "reproduction", "sparse_lm"],
+    "contextuality": [
+        *("places", "nearest", "closest", "indexing", "band", "pairs", "similarity", "sequences", "layers", "report"),
+        *("models", "sensitivity", "witnesses", "measure", "controls"),
+    ],
     "reports": [
         *("layout", "terminal", "stages", "catalogue", "patterns", "programs", "plans", "models", "verification"),
-        *("training", "reproduction", "tracing", "comparisons", "parity", "zoo", "figures"),
+        *("training", "reproduction", "copying", "sparse_lm", "tracing", "comparisons", "parity", "zoo", "figures"),
+        "contextuality",
     ],
     "cli": [
         *("help_texts", "numbers", "effort", "workforce", "sequences", "output", "failures", "options", "watching"),
@@ -126,6 +132,7 @@ HEAVY = (
     "matplotlib",
     "onnx",
     "onnxruntime",
+    "faiss",
 )
 
 

@@ -33,21 +33,24 @@ _TAKE_AWAY: Final = {
     "to_transformer_lens": "transformer_lens",
     "load_transformer_lens": "transformer_lens",
 }
-# The same for what shows models.
-_SHOW: Final = {"write_report": "figures.report"}
+# The same for what shows and measures models.
+_LATER: Final = {
+    "write_report": "reports.figures.report",
+    "measure_contextual_mapping": "contextuality",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Functions that bring a model to another tool, such as `to_torch`, or show it, such as `write_report`."""
-    if name in _SHOW:
-        return getattr(import_module(f"anyformer.reports.{_SHOW[name]}"), name)
+    if name in _LATER:
+        return getattr(import_module(f"anyformer.{_LATER[name]}"), name)
     if name not in _TAKE_AWAY:
         raise AttributeError(f"module 'anyformer' has no attribute {name!r}")
     return getattr(import_module(f"anyformer.exports.{_TAKE_AWAY[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_TAKE_AWAY, *_SHOW})
+    return sorted({*globals(), *_TAKE_AWAY, *_LATER})
 
 
 __all__ = [

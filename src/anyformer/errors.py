@@ -105,6 +105,10 @@ class AttentionError(AnyformerError):
     """Sparse attention that was asked for in a way that cannot be: shapes, types, devices, models."""
 
 
+class ContextualityError(AnyformerError):
+    """Sequences or layers whose contexts cannot be compared."""
+
+
 class WorkerError(AnyformerError):
     """Workers that cannot be reached, or that cannot be sent the work."""
 

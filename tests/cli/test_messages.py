@@ -38,6 +38,12 @@ BAD = [
     *("build", "compare", "compare softmax", "curve", "curve softmax --from 0.1", "verify", "run", "run model"),
     *("describe", "trace", "trace MODEL", "pattern", "pattern bogus", "pattern check", "pattern check star"),
     *("pattern draw star --tokens 4", "pretrain", "finetune", "finetune nowhere", "reproduce", "reproduce mixers"),
+    *(
+        "reproduce copying",
+        "reproduce copying -o r --seeds 0",
+        "reproduce sparse-lm",
+        "reproduce sparse-lm -o r --json x",
+    ),
     *("targets --bogus", "pattern list --bogus", "targets extra", "pretrain --size tiny --recipe x.toml -o r"),
     "plan nothing BASE",
     "plan softmax --epsilon -1",
@@ -115,6 +121,11 @@ TRAINING = [
     "finetune nowhere -o r --questions damaged.json",
     "reproduce mixers -o r --nli file.txt --budget nothing",
     "reproduce mixers -o r --nli nowhere.tsv",
+    "reproduce copying -o r --budget nothing",
+    "reproduce copying -o file.txt",
+    "reproduce sparse-lm -o r --budget nothing",
+    "reproduce sparse-lm -o r --corpus nowhere.txt",
+    "reproduce sparse-lm -o file.txt",
 ]
 # An ellipsis is one sign, and three points are one too.
 DOUBLED = re.compile(r"(?<!\.)\.\.(?!\.)|\. \.|\.[;,:]|[;,:?!]\.|: \.|\.\)\.")
@@ -172,7 +183,7 @@ def test_what_a_function_raises_is_repeated_without_its_full_stop(said):
 
 def test_a_group_without_a_command_names_its_commands(said):
     assert said("pattern") == "error: anyformer pattern must be followed by one of list, check, design, draw.\n"
-    assert said("reproduce") == "error: anyformer reproduce must be followed by one of mixers.\n"
+    assert said("reproduce") == "error: anyformer reproduce must be followed by one of mixers, copying, sparse-lm.\n"
 
 
 def commands(command, *path):

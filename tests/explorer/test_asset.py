@@ -10,7 +10,8 @@ import pytest
 from anyformer.explorer.assembly import asset
 
 WEB = Path(__file__).parents[2] / "web"
-BUILT = ("explorer.js", "explorer.css", "sources.sha256")
+PAGES = ("explorer", "contexts")
+BUILT = (*(f"{page}.{kind}" for page in PAGES for kind in ("js", "css")), "sources.sha256")
 
 
 def digest_of(folder):
@@ -38,8 +39,9 @@ def test_the_test_of_sources_can_fail(tmp_path):
     assert digest_of(copy) != digest_of(WEB)
 
 
-def test_the_asset_is_small_and_asks_for_nothing():
-    script, style = asset("explorer.js"), asset("explorer.css")
+@pytest.mark.parametrize("page", PAGES)
+def test_the_asset_is_small_and_asks_for_nothing(page):
+    script, style = asset(f"{page}.js"), asset(f"{page}.css")
     assert len(script.encode()) + len(style.encode()) < 120_000
     for word in ("fetch(", "XMLHttpRequest", "eval(", "innerHTML", "import(", "http://localhost", "@import", "url("):
         assert word not in script + style, word

@@ -11,6 +11,7 @@ from anyformer.cli.failures import CHECK_FAILED, INTERRUPTED, USAGE, ClickUsageE
 from anyformer.cli.help_texts import with_plain_help
 from anyformer.cli.verbs import (
     comparing,
+    contexts,
     exploring,
     exporting,
     models,
@@ -33,7 +34,7 @@ app = typer.Typer(
 for verb in (
     *(planning.targets, planning.plan, planning.build, comparing.compare, comparing.curve),
     *(models.verify, models.run, models.describe, models.trace, parity.parity),
-    *(exporting.export, exploring.explore, reporting.report),
+    *(exporting.export, exploring.explore, reporting.report, contexts.context),
     *(training.pretrain, training.finetune),
 ):
     app.command(verb.__name__)(verb)

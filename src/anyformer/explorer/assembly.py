@@ -3,12 +3,25 @@
 import base64
 import hashlib
 import html
+from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
+from typing import Any, Final
 
 from anyformer.explorer.island import as_json
 
 ASSET = "asset"
+
+
+@dataclass(frozen=True)
+class PageKind:
+    """Which script and style sheet a page has, and why it needs JavaScript."""
+
+    name: str
+    needs: str
+
+
+EXPLORER: Final = PageKind("explorer", "This page computes with the network's weights, and needs JavaScript.")
+CONTEXTS: Final = PageKind("contexts", "This page draws what was measured, and needs JavaScript.")
 
 
 def asset(name: str) -> str:
@@ -16,9 +29,9 @@ def asset(name: str) -> str:
     return (files("anyformer.explorer") / ASSET / name).read_text(encoding="utf-8")
 
 
-def assembled(title: str, data: dict[str, Any]) -> str:
+def assembled(title: str, data: dict[str, Any], kind: PageKind = EXPLORER) -> str:
     """The whole page."""
-    script, style = asset("explorer.js"), asset("explorer.css")
+    script, style = asset(f"{kind.name}.js"), asset(f"{kind.name}.css")
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data:; "
         f"base-uri 'none'; form-action 'none'"
@@ -31,8 +44,7 @@ def assembled(title: str, data: dict[str, Any]) -> str:
         '<meta name="color-scheme" content="light dark">\n'
         f"<title>{html.escape(title)}</title>\n"
         f"<style>{style}</style>\n</head>\n<body>\n"
-        '<main id="page"><noscript>This page computes with the network\'s weights, and needs JavaScript.</noscript>'
-        "</main>\n"
+        f'<main id="page"><noscript>{html.escape(kind.needs, quote=False)}</noscript></main>\n'
         f'<script type="application/json" id="data">{as_json(data)}</script>\n'
         f"<script>{script}</script>\n</body>\n</html>\n"
     )

@@ -27,9 +27,10 @@ from anyformer.pictures import (
     show_grid,
 )
 from anyformer.reports.terminal import narrow_table, paragraph
-from anyformer.training.reproduction import Budget, Materials, Trial, step_times, trials_of
+from anyformer.training.reproduction import Budget, Materials, Trial, entrants, recipe_of, trials_of
 from anyformer.training.run.folder import RunFolder
 from anyformer.training.tasks.pretrain import Prepared
+from anyformer.training.tasks.step_times import step_times
 
 PAPER = {
     "average": ("88.3M", 28.0, 66.0),
@@ -199,7 +200,9 @@ def write_report(budget: Budget, materials: Materials, place: Path) -> Report:
     folder = place / "report"
     folder.mkdir(exist_ok=True)
     tokens = budget.recipe.text.tokens * budget.recipe.schedule.batch
-    made = outcomes(trials_of(budget, place), tokens, step_times(budget, materials))
+    compared = entrants(budget.recipe.architecture, budget.kernel)
+    times = step_times({one.name: recipe_of(budget, one, seed=0) for one in compared}, materials.text)
+    made = outcomes(trials_of(budget, place), tokens, times)
     unigram = unigram_loss(materials.text)
     data = {
         "budget": {**budget.recipe.to_json(), "seeds": budget.seeds, "epochs": budget.epochs},

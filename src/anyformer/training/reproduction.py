@@ -5,8 +5,6 @@ or on many that share a disk: each process takes the runs that no other process 
 """
 
 import contextlib
-import statistics
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,8 +18,7 @@ from anyformer.training.run.folder import RunFolder, require_only
 from anyformer.training.run.metrics import Watch
 from anyformer.training.run.recipe import Architecture, Recipe, Schedule, Text
 from anyformer.training.tasks.finetune import TUNING, finetune
-from anyformer.training.tasks.masked_words import Marks, MaskedWords
-from anyformer.training.tasks.pretrain import Prepared, fresh, prepare, pretrain
+from anyformer.training.tasks.pretrain import Prepared, prepare, pretrain
 
 Watching = Callable[[str, Schedule], contextlib.AbstractContextManager[Watch | None]]
 
@@ -185,21 +182,3 @@ def reproduce(budget: Budget, materials: Materials, place: Path, watching: Watch
 def recipe_of(budget: Budget, entrant: Entrant, seed: int) -> Recipe:
     """The budget's recipe with an entrant's mixers."""
     return budget.recipe.changed(architecture={"mixers": entrant.mixers}, schedule={"seed": seed})
-
-
-def step_times(budget: Budget, materials: Materials, rounds: int = 5) -> dict[str, float]:
-    """Milliseconds of forward and backward for each entrant on a part of a batch: medians over interleaved rounds."""
-    marks = Marks.of(materials.text.tokenizer)
-    rows = budget.recipe.schedule.at_once or budget.recipe.schedule.batch
-    words = MaskedWords(materials.text.train, materials.text.valid, marks, budget.recipe.text, budget.recipe.schedule)
-    batch = {name: tensor[:rows] for name, tensor in words.batch(0).items()}
-    seconds: dict[str, list[float]] = {}
-    for _ in range(rounds):
-        # One model at a time: all of them may not fit into memory.
-        for entrant in entrants(budget.recipe.architecture, budget.kernel):
-            model = fresh(recipe_of(budget, entrant, seed=0), marks.vocabulary).train()
-            model(**batch).loss.backward()
-            start = time.perf_counter()
-            model(**batch).loss.backward()
-            seconds.setdefault(entrant.name, []).append(time.perf_counter() - start)
-    return {name: 1000 * statistics.median(taken) for name, taken in seconds.items()}

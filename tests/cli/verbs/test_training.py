@@ -1,4 +1,4 @@
-"""`pretrain`, `finetune` and `reproduce mixers` on the command line."""
+"""`pretrain`, `finetune` and `reproduce` on the command line."""
 
 import json
 import lzma
@@ -84,6 +84,47 @@ def test_the_comparison_is_complete_and_goes_on(call, tmp_path, pairs):
     assert [one["curves"] for one in after["outcomes"]] == [one["curves"] for one in before["outcomes"]]
 
 
+@pytest.mark.slow
+def test_copying_is_complete_and_goes_on(call, tmp_path):
+    asked = ("reproduce", "copying", "--budget", "smoke", "-o", tmp_path / "all", "--json")
+    made = call(*asked)
+    assert made.code == 0
+    report = tmp_path / "all" / "report"
+    names = ["capacity.png", "depths.png", "details.md", "results.json", "table.md"]
+    assert sorted(file.name for file in report.iterdir()) == names
+    before = json.loads((report / "results.json").read_text())
+    assert before == made.data
+    assert [one["symbols"] for one in before["outcomes"]] != []
+    assert all(len(one["symbols"]) == 1 for one in before["outcomes"])
+    again = call(*asked[:-1])
+    assert "fixed-multihead" in again.out
+    assert "steps" not in again.err, "nothing is trained again"
+    assert json.loads((report / "results.json").read_text()) == before
+    more = call(*asked, "--seeds", 2)
+    after = more.data["outcomes"]
+    assert [one["symbols"][0] for one in after] == [one["symbols"][0] for one in before["outcomes"]]
+    assert all(len(one["symbols"]) == 2 for one in after)
+
+
+@pytest.mark.slow
+def test_sparse_language_models_are_complete_and_go_on(call, tmp_path):
+    place, text = tmp_path / "all", ("--corpus", "synthetic:sentences=600")
+    asked = ("reproduce", "sparse-lm", "--budget", "smoke", "-o", place, *text, "--json")
+    made = call(*asked)
+    assert made.code == 0
+    assert sorted(file.name for file in (place / "report").iterdir()) == ["losses.png", "results.json", "table.md"]
+    before = json.loads((place / "report" / "results.json").read_text())
+    assert [one["name"] for one in before["outcomes"]][-1] == "dense"
+    assert call(*asked).code == 0
+    after = json.loads((place / "report" / "results.json").read_text())
+    assert [one["curves"] for one in after["outcomes"]] == [one["curves"] for one in before["outcomes"]]
+    kept = {file: file.read_bytes() for file in place.rglob("*") if file.is_file()}
+    wrong = call(*asked[:-2], "synthetic:sentences=601")
+    assert wrong.code == 2
+    assert "a run must continue as it began" in wrong.err
+    assert {file: file.read_bytes() for file in place.rglob("*") if file.is_file()} == kept
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -104,6 +145,9 @@ def test_the_comparison_is_complete_and_goes_on(call, tmp_path, pairs):
         ),
         (("finetune", "nowhere", "--questions", "good.tsv"), "SQuAD"),
         (("reproduce", "mixers", "--nli", "good.tsv", "--budget", "none"), "--budget must be one of smoke"),
+        (("reproduce", "copying", "--budget", "none"), "--budget must be one of smoke, hour, paper; got 'none'"),
+        (("reproduce", "sparse-lm", "--budget", "none"), "--budget must be one of smoke, half-hour, days; got 'none'"),
+        (("reproduce", "sparse-lm", "--corpus", "missing.txt"), "missing.txt"),
     ],
 )
 def test_mistakes_are_told_before_any_training(call, tmp_path, monkeypatch, arguments, message):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import anyformer as af
+from anyformer.contextuality.models.grids import number_of_contexts
 from anyformer.networks.layers import AttentionStage
-from anyformer.reports.figures import context_ids
 from anyformer.reports.figures.context_ids import NEIGHBOURS, context_ids_of, draw_context_ids, plates
 from anyformer.reports.figures.subject import LeftOut, Subject
 from anyformer.reports.tracing.trace import trace
@@ -57,8 +57,8 @@ def test_very_many_contexts_are_not_counted(table):
     grid = table.certificate.grid
     ends = np.linspace(0, 1, 10**5 + 1)
     fine = replace(grid, lows=(ends[:-1],), highs=(ends[1:],))
-    assert context_ids._total(10**5, 3, False) == 10**15
-    assert context_ids._total(10**11, 3, True) is None
+    assert number_of_contexts(10**5, 3, False) == 10**15
+    assert number_of_contexts(10**11, 3, True) is None
     assert len(context_ids_of(table.network, fine, most=5).cells) <= 5
 
 

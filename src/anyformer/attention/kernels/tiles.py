@@ -28,46 +28,47 @@ def tile_kernels(shape: Shape) -> TileKernels:
     return TileKernels(_forward(shape), _backward(shape))
 
 
-# The products over any number of keys and channels. Sizes come as arguments and are literals where these are called: a
-# kernel that held other compiled functions in its closure could not be kept on disk.
+# What kernels call is compiled into them. Sizes come as arguments and are literals where it is called: a kernel that
+# held other compiled functions in its closure could not be kept on disk. `keys` is the address of the first key.
 
 
 @inlined
-def _all_scores(size, lanes, rows, matrix, keys, count, width, queries, out):
-    """The scores of `count` keys and the 32 queries."""
+def _all_scores(size, lanes, rows, matrix, keys, count, queries, out):
+    """The scores of `count` keys, rows of the matrix, and the 32 queries (width, 32)."""
+    width, row = len(queries), size * QUERIES
+    of, by, to = matrix.ctypes.data, queries.ctypes.data, out.ctypes.data
     if count < rows:
         for j in range(count):
-            scores(size, lanes, 1, matrix, keys + 4 * j, width, queries, out + size * QUERIES * j)
+            scores(size, lanes, 1, of, keys + 4 * j, width, by, to + row * j)
     else:
         for j in range(0, count - rows + 1, rows):
-            scores(size, lanes, rows, matrix, keys + 4 * j, width, queries, out + size * QUERIES * j)
+            scores(size, lanes, rows, of, keys + 4 * j, width, by, to + row * j)
         if count % rows:  # the last ones again, together with those before them
             last = count - rows
-            scores(size, lanes, rows, matrix, keys + 4 * last, width, queries, out + size * QUERIES * last)
+            scores(size, lanes, rows, of, keys + 4 * last, width, by, to + row * last)
 
 
 @inlined
-def _all_mixed(size, lanes, rows, vectors, matrix, keys, count, width, weights, out):
-    """The rows of `count` keys, mixed for each of the 32 queries."""
+def _all_mixed(size, lanes, rows, vectors, matrix, keys, count, weights, out):
+    """The rows of `count` keys, mixed for each of the 32 queries and added to `out` (32, width)."""
+    width, of, by, to = out.shape[1], matrix.ctypes.data, weights.ctypes.data, out.ctypes.data
     for c in range(0, width, lanes * vectors):
         for i in range(0, QUERIES, rows):
-            place = out + size * (i * width + c)
-            mix(
-                size, lanes, rows, vectors, matrix + size * c, keys, count, width, weights + size * i, QUERIES, place
-            )  # fmt: skip
+            place = to + size * (i * width + c)
+            mix(size, lanes, rows, vectors, of + size * c, keys, count, width, by + size * i, QUERIES, place)
 
 
 @inlined
-def _all_spread(size, lanes, rows, vectors, matrix, keys, count, width, weights, queries):
-    """The rows of the 32 queries, spread over `count` keys."""
-    whole = count // rows * rows
+def _all_spread(size, lanes, rows, vectors, matrix, keys, count, weights, queries):
+    """The rows of the 32 queries (32, width), spread over `count` keys, rows of the matrix."""
+    width, row, whole = queries.shape[1], size * QUERIES, count // rows * rows
+    to, by, of = matrix.ctypes.data, weights.ctypes.data, queries.ctypes.data
     for c in range(0, width, lanes * vectors):
+        place, part = to + size * c, of + size * c
         for j in range(0, whole, rows):
-            row = weights + size * QUERIES * j
-            spread(size, lanes, rows, vectors, matrix + size * c, keys + 4 * j, width, row, queries + size * c)
+            spread(size, lanes, rows, vectors, place, keys + 4 * j, width, by + row * j, part)
         for j in range(whole, count):
-            row = weights + size * QUERIES * j
-            spread(size, lanes, 1, vectors, matrix + size * c, keys + 4 * j, width, row, queries + size * c)
+            spread(size, lanes, 1, vectors, place, keys + 4 * j, width, by + row * j, part)
 
 
 @inlined
@@ -80,78 +81,31 @@ def _kept_masks(masks, keys, keep, batch, out):
     return found != 0
 
 
-def _forward(shape: Shape) -> Callable[..., None]:
-    size, lanes, vectors, query_lanes = shape.size, shape.lanes, shape.vectors, shape.query_lanes
-    score_rows, mix_rows = shape.score_rows, shape.mix_rows
+@inlined
+def _turn(source, queries, scale, rows, turned):
+    """The rows of these queries, times scale, in `rows` (32, width) and in `turned` (width, 32); zeros for nobody."""
+    for i in range(QUERIES):
+        if queries[i] < 0:
+            rows[i] = 0
+            turned[:, i] = 0
+        else:
+            row = source[queries[i]]
+            for c in range(len(row)):
+                rows[i, c] = row[c] * scale
+                turned[c, i] = rows[i, c]
 
-    def forward(first, last, q, k, v, keep, out, level, queries, starts, keys, masks, scale):
-        """Items first to last, an item being a tile of a head; `out` and `level` are merged with what they hold."""
-        heads, _, width = q.shape
-        per_batch = heads // max(1, keep.shape[0])
-        turned = aligned(width * QUERIES, q).reshape(width, QUERIES)
-        mixed = aligned(QUERIES * width, q).reshape(QUERIES, width)
-        table = aligned(KEYS_AT_ONCE * QUERIES, q)
-        top, total, before = aligned(QUERIES, q), aligned(QUERIES, q), aligned(QUERIES, q)
-        allowed = np.empty(KEYS_AT_ONCE, np.uint32)
-        for item in range(first, last):
-            head, tile = item // len(queries), item % len(queries)
-            for i in range(QUERIES):
-                query = queries[tile, i]
-                if query < 0:
-                    turned[:, i] = 0
-                    continue
-                row = q[head, query]
-                for c in range(width):
-                    turned[c, i] = row[c] * scale
-            top[:] = -np.inf
-            total[:] = 0
-            mixed[:] = 0
-            for start in range(starts[tile], starts[tile + 1], KEYS_AT_ONCE):
-                stop = min(start + KEYS_AT_ONCE, starts[tile + 1])
-                count = stop - start
-                if not _kept_masks(masks[start:stop], keys[start:stop], keep, head // per_batch, allowed):
-                    continue
-                named = keys.ctypes.data + 4 * start
-                _all_scores(
-                    size,
-                    query_lanes,
-                    score_rows,
-                    k[head].ctypes.data,
-                    named,
-                    count,
-                    width,
-                    turned.ctypes.data,
-                    table.ctypes.data,
-                )
-                before[:] = top
-                largest(size, query_lanes, table.ctypes.data, allowed.ctypes.data, count, top.ctypes.data)
-                for i in range(QUERIES):
-                    # What came before is measured from the new largest score; nothing is smaller than nothing.
-                    if before[i] != top[i] and before[i] > -np.inf:
-                        shrunk = np.exp(before[i] - top[i])
-                        total[i] *= shrunk
-                        for c in range(width):
-                            mixed[i, c] *= shrunk
-                    before[i] = top[i] if top[i] > -np.inf else 0
-                weigh(size, query_lanes, table.ctypes.data, count, before.ctypes.data, total.ctypes.data)
-                _all_mixed(
-                    size,
-                    lanes,
-                    mix_rows,
-                    vectors,
-                    v[head].ctypes.data,
-                    named,
-                    count,
-                    width,
-                    table.ctypes.data,
-                    mixed.ctypes.data,
-                )
-            for i in range(QUERIES):
-                query = queries[tile, i]
-                if query >= 0 and total[i] > 0:
-                    merge(out[head, query], level, head, query, mixed[i], top[i] + np.log(total[i]), total[i])
 
-    return compiled(forward, fastmath={"contract"})
+@inlined
+def _shrink(before, top, total, mixed):
+    """What was measured from `before` is measured from `top` now; `before` becomes what to measure from."""
+    for i in range(QUERIES):
+        if before[i] != top[i] and before[i] > -np.inf:
+            shrunk = np.exp(before[i] - top[i])
+            total[i] *= shrunk
+            for c in range(mixed.shape[1]):
+                mixed[i, c] *= shrunk
+        # Where nothing is seen all scores are −∞, and −∞ from 0 is 0.
+        before[i] = top[i] if top[i] > -np.inf else 0
 
 
 @inlined
@@ -174,6 +128,44 @@ def merge(row, level, head, query, mixed, its_level, total):
             row[c] = row[c] * other + mixed[c] * share
 
 
+def _forward(shape: Shape) -> Callable[..., None]:
+    size, lanes, vectors, query_lanes = shape.size, shape.lanes, shape.vectors, shape.query_lanes
+    score_rows, mix_rows = shape.score_rows, shape.mix_rows
+
+    def forward(first, last, q, k, v, keep, out, level, queries, starts, keys, masks, scale):
+        """Items first to last, an item being a tile of a head; `out` and `level` are merged with what they hold."""
+        heads, _, width = q.shape
+        per_batch = heads // max(1, keep.shape[0])
+        turned = aligned(width * QUERIES, q).reshape(width, QUERIES)
+        mixed = aligned(QUERIES * width, q).reshape(QUERIES, width)
+        table = aligned(KEYS_AT_ONCE * QUERIES, q)
+        top, total, before = aligned(QUERIES, q), aligned(QUERIES, q), aligned(QUERIES, q)
+        allowed = np.empty(KEYS_AT_ONCE, np.uint32)
+        for item in range(first, last):
+            head, tile = item // len(queries), item % len(queries)
+            _turn(q[head], queries[tile], scale, mixed, turned)
+            mixed[:] = 0
+            total[:] = 0
+            top[:] = -np.inf
+            for start in range(starts[tile], starts[tile + 1], KEYS_AT_ONCE):
+                stop = min(start + KEYS_AT_ONCE, starts[tile + 1])
+                named, count = keys.ctypes.data + 4 * start, stop - start
+                if not _kept_masks(masks[start:stop], keys[start:stop], keep, head // per_batch, allowed):
+                    continue
+                _all_scores(size, query_lanes, score_rows, k[head], named, count, turned, table)
+                before[:] = top
+                largest(size, query_lanes, table.ctypes.data, allowed.ctypes.data, count, top.ctypes.data)
+                _shrink(before, top, total, mixed)
+                weigh(size, query_lanes, table.ctypes.data, count, before.ctypes.data, total.ctypes.data)
+                _all_mixed(size, lanes, mix_rows, vectors, v[head], named, count, table, mixed)
+            for i in range(QUERIES):
+                query = queries[tile, i]
+                if query >= 0 and total[i] > 0:
+                    merge(out[head, query], level, head, query, mixed[i], top[i] + np.log(total[i]), total[i])
+
+    return compiled(forward, fastmath={"contract"})
+
+
 def _backward(shape: Shape) -> Callable[..., None]:
     size, lanes, vectors, query_lanes = shape.size, shape.lanes, shape.vectors, shape.query_lanes
     score_rows, mix_rows, spread_rows = shape.score_rows, shape.mix_rows, shape.spread_rows
@@ -181,95 +173,38 @@ def _backward(shape: Shape) -> Callable[..., None]:
     def backward(head, first, last, q, k, v, keep, back, level, drift, dq, dk, dv, queries, starts, keys, masks, scale):
         """Tiles first to last of one head; dk and dv (tokens, width) are added to by nobody else meanwhile."""
         heads, _, width = q.shape
-        per_batch = heads // max(1, keep.shape[0])
+        batch = head // (heads // max(1, keep.shape[0]))
         turned = aligned(width * QUERIES, q).reshape(width, QUERIES)
         turned_back = aligned(width * QUERIES, q).reshape(width, QUERIES)
         rows = aligned(QUERIES * width, q).reshape(QUERIES, width)
         rows_back = aligned(QUERIES * width, q).reshape(QUERIES, width)
         moved = aligned(QUERIES * width, q).reshape(QUERIES, width)
         weights, changes = aligned(KEYS_AT_ONCE * QUERIES, q), aligned(KEYS_AT_ONCE * QUERIES, q)
-        its_level, its_drift = aligned(QUERIES, q), aligned(QUERIES, q)
+        levels, drifts = aligned(QUERIES, q), aligned(QUERIES, q)
         allowed = np.empty(KEYS_AT_ONCE, np.uint32)
         for tile in range(first, last):
+            # Scaled here once, so that what comes out for the keys is scaled too.
+            _turn(q[head], queries[tile], scale, rows, turned)
+            _turn(back[head], queries[tile], 1, rows_back, turned_back)
             for i in range(QUERIES):
                 query = queries[tile, i]
-                its_level[i] = level[head, query] if query >= 0 else 0
-                its_drift[i] = drift[head, query] if query >= 0 else 0
-                for c in range(width):
-                    # Scaled here once, so that what comes out for the keys is scaled too.
-                    rows[i, c] = q[head, query, c] * scale if query >= 0 else 0
-                    rows_back[i, c] = back[head, query, c] if query >= 0 else 0
-                    turned[c, i] = rows[i, c]
-                    turned_back[c, i] = rows_back[i, c]
+                levels[i] = level[head, query] if query >= 0 else 0
+                drifts[i] = drift[head, query] if query >= 0 else 0
             moved[:] = 0
             for start in range(starts[tile], starts[tile + 1], KEYS_AT_ONCE):
                 stop = min(start + KEYS_AT_ONCE, starts[tile + 1])
-                count = stop - start
-                if not _kept_masks(masks[start:stop], keys[start:stop], keep, head // per_batch, allowed):
+                named, count = keys.ctypes.data + 4 * start, stop - start
+                if not _kept_masks(masks[start:stop], keys[start:stop], keep, batch, allowed):
                     continue
-                named = keys.ctypes.data + 4 * start
-                _all_scores(
-                    size,
-                    query_lanes,
-                    score_rows,
-                    k[head].ctypes.data,
-                    named,
-                    count,
-                    width,
-                    turned.ctypes.data,
-                    weights.ctypes.data,
-                )
-                _all_scores(
-                    size,
-                    query_lanes,
-                    score_rows,
-                    v[head].ctypes.data,
-                    named,
-                    count,
-                    width,
-                    turned_back.ctypes.data,
-                    changes.ctypes.data,
-                )
+                _all_scores(size, query_lanes, score_rows, k[head], named, count, turned, weights)
+                _all_scores(size, query_lanes, score_rows, v[head], named, count, turned_back, changes)
                 differentiate(
                     size, query_lanes, weights.ctypes.data, changes.ctypes.data, allowed.ctypes.data, count,
-                    its_level.ctypes.data, its_drift.ctypes.data,
+                    levels.ctypes.data, drifts.ctypes.data,
                 )  # fmt: skip
-                _all_mixed(
-                    size,
-                    lanes,
-                    mix_rows,
-                    vectors,
-                    k[head].ctypes.data,
-                    named,
-                    count,
-                    width,
-                    changes.ctypes.data,
-                    moved.ctypes.data,
-                )
-                _all_spread(
-                    size,
-                    lanes,
-                    spread_rows,
-                    vectors,
-                    dv.ctypes.data,
-                    named,
-                    count,
-                    width,
-                    weights.ctypes.data,
-                    rows_back.ctypes.data,
-                )
-                _all_spread(
-                    size,
-                    lanes,
-                    spread_rows,
-                    vectors,
-                    dk.ctypes.data,
-                    named,
-                    count,
-                    width,
-                    changes.ctypes.data,
-                    rows.ctypes.data,
-                )
+                _all_mixed(size, lanes, mix_rows, vectors, k[head], named, count, changes, moved)
+                _all_spread(size, lanes, spread_rows, vectors, dv, named, count, weights, rows_back)
+                _all_spread(size, lanes, spread_rows, vectors, dk, named, count, changes, rows)
             for i in range(QUERIES):
                 query = queries[tile, i]
                 if query >= 0:

@@ -1,14 +1,20 @@
-"""`reproduce mixers`: the paper's comparison of token mixers, trained here."""
+"""`reproduce`: the papers' experiments, trained here."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from anyformer.cli.output import Json, emit, note, speaks
 from anyformer.cli.watching import a_run, training_bar
 from anyformer.errors import UsageError
+
+Output = Annotated[
+    Path, typer.Option("--output", "-o", help="The folder; started again, or several times at once, all go on.")
+]
+Seeds = Annotated[int | None, typer.Option(min=1, help="How often each model is trained.")]
 
 app = typer.Typer(help="The papers' experiments, trained here.", no_args_is_help=True)
 
@@ -20,9 +26,7 @@ def group() -> None:
 
 @app.command()
 def mixers(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The folder; started again, or several times at once, all go on.")
-    ],
+    output: Output,
     nli: Annotated[
         list[str],
         typer.Option(help="Labelled pairs, as of finetune --pairs; repeatable. A tenth is held out, by premise."),
@@ -30,19 +34,16 @@ def mixers(
     corpus: Annotated[str | None, typer.Option(help="Text, as of pretrain; else a synthetic language.")] = None,
     held_out: Annotated[str | None, typer.Option(help="Text to measure on; else the end of the corpus.")] = None,
     budget: Annotated[str, typer.Option(help="smoke (minutes), hours, days (on two cores) or paper.")] = "smoke",
-    seeds: Annotated[int | None, typer.Option(min=1, help="How often each mixer is trained.")] = None,
+    seeds: Seeds = None,
     json: Json = False,
 ) -> None:
     """Train all mixers and hybrids alike on words, then on entailment; write a table and plots beside the paper's."""
     with a_run():
         from anyformer import training
         from anyformer.reports.reproduction import write_report
-        from anyformer.reports.terminal import paragraph
         from anyformer.training.reproduction import BUDGETS, prepare_all, reproduce, trials_of
 
-        if budget not in BUDGETS:
-            raise UsageError(f"--budget must be one of {', '.join(BUDGETS)}; got {budget!r}.")
-        spent = BUDGETS[budget] if seeds is None else replace(BUDGETS[budget], seeds=seeds)
+        spent = _asked(BUDGETS, budget, seeds)
         pairs = training.read_all_pairs(nli)
         other = None if held_out is None else training.open_corpus(held_out)
         materials = prepare_all(spent, training.open_corpus(corpus), other, pairs, output)
@@ -50,11 +51,79 @@ def mixers(
             note(f"{trial.entrant.name}, seed {trial.seed}: complete")
         left = [trial for trial in trials_of(spent, output) if not trial.is_complete]
         if left:
-            text = (
-                f"{len(left)} runs are not complete, and others may work on them; started again, this writes the report"
-            )
-            emit(json, {"output": str(output), "left": len(left)}, paragraph(text))
+            _tell_left(json, output, len(left))
             return
         if speaks():
             report = write_report(spent, materials, output)
             emit(json, report.data, report.view)
+
+
+@app.command()
+def copying(
+    output: Output,
+    budget: Annotated[str, typer.Option(help="smoke (a minute), hour (on two cores) or paper.")] = "hour",
+    seeds: Seeds = None,
+    json: Json = False,
+) -> None:
+    """Train small Transformers to copy over sparsity patterns and depths; tables and plots, with each capacity."""
+    with a_run():
+        from anyformer.reports.copying.report import write_report
+        from anyformer.training.copying.budgets import BUDGETS
+        from anyformer.training.copying.runs import copy_all, trials_of
+
+        spent = _asked(BUDGETS, budget, seeds)
+        for trial in copy_all(spent, output):
+            done = trial.outcome
+            assert done is not None
+            note(
+                f"{trial.entrant.name}, {trial.layers} layers, seed {trial.seed}: {100 * done.symbols:.1f} % of symbols"
+                f" after {done.steps} steps"
+            )
+        left = [trial for trial in trials_of(spent, output) if not trial.folder.is_complete]
+        if left:
+            _tell_left(json, output, len(left))
+        elif speaks():
+            report = write_report(spent, output)
+            emit(json, report.data, report.view)
+
+
+@app.command("sparse-lm")
+def sparse_lm(
+    output: Output,
+    corpus: Annotated[str | None, typer.Option(help="Text, as of pretrain; else a synthetic language.")] = None,
+    held_out: Annotated[str | None, typer.Option(help="Text to measure on; else the end of the corpus.")] = None,
+    budget: Annotated[str, typer.Option(help="smoke (a minute), half-hour or days (on two cores).")] = "half-hour",
+    seeds: Seeds = None,
+    json: Json = False,
+) -> None:
+    """Pre-train BERTs with sparser and sparser attention alike; loss against the share of links and against time."""
+    with a_run():
+        from anyformer import training
+        from anyformer.reports.sparse_lm import write_report
+        from anyformer.training.sparse_lm import BUDGETS, begin, learn_all, trials_of
+
+        spent = _asked(BUDGETS, budget, seeds)
+        other = None if held_out is None else training.open_corpus(held_out)
+        text = begin(spent, training.open_corpus(corpus), other, output)
+        for trial in learn_all(spent, text, output, training_bar):
+            note(f"{trial.entrant.name}, seed {trial.seed}: complete")
+        left = [trial for trial in trials_of(spent, output) if not trial.folder.is_complete]
+        if left:
+            _tell_left(json, output, len(left))
+        elif speaks():
+            report = write_report(spent, text, output)
+            emit(json, report.data, report.view)
+
+
+def _asked(budgets: Mapping[str, Any], name: str, seeds: int | None) -> Any:
+    """The budget of this name, with as many seeds as are asked for."""
+    if name not in budgets:
+        raise UsageError(f"--budget must be one of {', '.join(budgets)}; got {name!r}.")
+    return budgets[name] if seeds is None else replace(budgets[name], seeds=seeds)
+
+
+def _tell_left(json: bool, output: Path, left: int) -> None:
+    from anyformer.reports.terminal import paragraph
+
+    text = f"{left} runs are not complete, and others may work on them; started again, this writes the report"
+    emit(json, {"output": str(output), "left": left}, paragraph(text))

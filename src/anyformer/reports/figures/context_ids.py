@@ -1,6 +1,5 @@
 """The contextual map of a table: the ids of all contexts on a line, colliding nowhere."""
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ import numpy as np
 from anyformer.arrays import Array, Integers
 from anyformer.certificates.bounds.cells import Grid
 from anyformer.certificates.contextual_map import ContextualMapReport, check_contextual_map
+from anyformer.contextuality.models.grids import MOST_CONTEXTS, contexts_of_columns, number_of_contexts
 from anyformer.labels.tables.codes import code_of, coded_stages
 from anyformer.labels.tables.values import TableValues
 from anyformer.networks.network import Network
@@ -19,11 +19,7 @@ from anyformer.reports.terminal import count
 from anyformer.targets.target import Symmetry
 
 # More contexts are sampled, as many as the work allows: numbers that the network computes, about.
-FEWEST_CONTEXTS, MOST_CONTEXTS, WORK = 64, 4096, 1e9
-# A longer number of contexts is not written out.
-MOST_DIGITS = 30
-# Among more columns, tokens that are drawn at random are different most of the time.
-FEW_COLUMNS = 1024
+FEWEST_CONTEXTS, WORK = 64, 1e9
 MOST_TOKENS = 256
 # So many neighbours are shown enlarged.
 NEIGHBOURS = 14
@@ -62,9 +58,8 @@ def context_ids_of(network: Network, grid: Grid, most: int = MOST_CONTEXTS) -> C
     columns = math.prod(counts)
     if up_to_order and columns < tokens:
         return None
-    total = _total(columns, tokens, up_to_order)
-    is_small = total is not None and total <= most
-    chosen = _all(columns, tokens, up_to_order) if is_small else _some(columns, tokens, up_to_order, most)
+    total = number_of_contexts(columns, tokens, up_to_order)
+    chosen = contexts_of_columns(columns, tokens, up_to_order, most)
     if not len(chosen):
         return None
     choice = np.stack(np.unravel_index(chosen, counts), axis=-1)
@@ -79,34 +74,6 @@ def context_ids_of(network: Network, grid: Grid, most: int = MOST_CONTEXTS) -> C
 def most_for(network: Network) -> int:
     """How many contexts are looked at, fewer where the network is large."""
     return int(np.clip(WORK / (network.tokens * max(network.parameter_count, 1)), FEWEST_CONTEXTS, MOST_CONTEXTS))
-
-
-def _total(columns: int, tokens: int, up_to_order: bool) -> int | None:
-    if tokens * math.log10(columns) > MOST_DIGITS:
-        return None
-    return math.comb(columns, tokens) if up_to_order else columns**tokens
-
-
-def _all(columns: int, tokens: int, up_to_order: bool) -> Integers:
-    rows = (itertools.combinations if up_to_order else _products)(range(columns), tokens)
-    return np.array(list(rows), dtype=np.int64)
-
-
-def _products(columns: range, tokens: int) -> Any:
-    return itertools.product(columns, repeat=tokens)
-
-
-def _some(columns: int, tokens: int, up_to_order: bool, most: int) -> Integers:
-    """Different contexts, at random but always the same."""
-    rng = np.random.default_rng(0)
-    if up_to_order and columns <= FEW_COLUMNS:
-        drawn = rng.random((most, columns)).argsort(axis=1)[:, :tokens]
-    else:
-        drawn = rng.integers(0, columns, (most, tokens))
-    if up_to_order:
-        drawn = np.sort(drawn, axis=1)
-        drawn = drawn[(np.diff(drawn, axis=1) > 0).all(axis=1)]
-    return np.unique(drawn, axis=0)
 
 
 @in_house_style

@@ -43,6 +43,10 @@ class Task(ABC):
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         """What is measured on data held out; the model is in evaluation mode, without gradients."""
 
+    def is_learned(self, measured: Mapping[str, float]) -> bool:
+        """Whether training may end with an evaluation that measured this; by default it takes all its steps."""
+        return False
+
 
 def train(model: nn.Module, task: Task, schedule: Schedule, folder: RunFolder, watch: Watch | None = None) -> nn.Module:
     """Train in a run's folder, from its newest checkpoint if it has one.
@@ -54,6 +58,8 @@ def train(model: nn.Module, task: Task, schedule: Schedule, folder: RunFolder, w
     wrapped, optimizer = accelerator.prepare(model, _adam(model, schedule))
     elapsed = restore_newest(folder.checkpoints, model, optimizer)
     _require_same_step(elapsed.step, accelerator)
+    if _was_learned(task, folder, elapsed.step):
+        return model
     with Metrics.open(folder, elapsed.step, accelerator.is_main_process, watch) as metrics:
         clock = _Clock(elapsed.seconds)
         if elapsed.step == 0:
@@ -64,10 +70,14 @@ def train(model: nn.Module, task: Task, schedule: Schedule, folder: RunFolder, w
             metrics.add(step=done.step, **measured, seconds=done.seconds)
             last = done.step == schedule.steps
             if last or done.step % schedule.evaluate_every == 0:
-                metrics.add(step=done.step, **_evaluated(model, task, accelerator))
+                found = _evaluated(model, task, accelerator)
+                metrics.add(step=done.step, **found)
+                last = last or _agree(task.is_learned(found), accelerator)
             if accelerator.is_main_process and (last or done.step % schedule.save_every == 0):
                 metrics.flush()  # measurements before a checkpoint must survive a kill after it
                 save_checkpoint(folder.checkpoints, done, model, optimizer)
+            if last:
+                break
     accelerator.wait_for_everyone()
     return model
 
@@ -139,6 +149,16 @@ def _evaluated(model: nn.Module, task: Task, accelerator: Accelerator) -> dict[s
     model.eval()
     with torch.no_grad():
         return task.evaluate(model)
+
+
+def _agree(is_so: bool, accelerator: Accelerator) -> bool:
+    """Whether it is so in the main process, the only one that measures: all processes must end with the same step."""
+    return bool(accelerator.reduce(torch.tensor(float(is_so), device=accelerator.device), "sum") > 0)
+
+
+def _was_learned(task: Task, folder: RunFolder, step: int) -> bool:
+    """Whether the evaluation at a checkpoint ended the training: a kill came between the checkpoint and the result."""
+    return step > 0 and any(task.is_learned(row) for row in folder.rows() if row["step"] == step)
 
 
 def _adam(model: nn.Module, schedule: Schedule) -> torch.optim.Optimizer:

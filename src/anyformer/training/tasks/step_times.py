@@ -1,0 +1,30 @@
+"""How long a step of pre-training takes."""
+
+import statistics
+import time
+from collections.abc import Mapping
+
+from anyformer.training.run.recipe import Recipe
+from anyformer.training.tasks.masked_words import Marks, MaskedWords
+from anyformer.training.tasks.pretrain import Prepared, fresh
+
+
+def step_times(recipes: Mapping[str, Recipe], text: Prepared, rounds: int = 5) -> dict[str, float]:
+    """Milliseconds of forward and backward for each recipe on a part of a batch: medians over interleaved rounds.
+
+    It is the time of the processor, all threads together: other programs on the machine do not add to it.
+    """
+    marks = Marks.of(text.tokenizer)
+    seconds: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        # One model at a time: all of them may not fit into memory.
+        for name, recipe in recipes.items():
+            rows = recipe.schedule.at_once or recipe.schedule.batch
+            words = MaskedWords(text.train, text.valid, marks, recipe.text, recipe.schedule)
+            batch = {key: tensor[:rows] for key, tensor in words.batch(0).items()}
+            model = fresh(recipe, marks.vocabulary).train()
+            model(**batch).loss.backward()
+            start = time.process_time()
+            model(**batch).loss.backward()
+            seconds.setdefault(name, []).append(time.process_time() - start)
+    return {name: 1000 * statistics.median(taken) for name, taken in seconds.items()}
