@@ -155,9 +155,10 @@ def _shares(numbers: Numbers) -> Iterable[str]:
         return (
             "### Share of the machine's peak",
             f"Left out: in this run sgemm was {numbers.given['sgemm_library']}, {numbers.peak(SGEMM):.0f} GFlop/s on "
-            f"one thread, which does not use {numbers.given['instructions']} and is no peak of this machine. PyTorch's own "
-            f"sgemm, of which its dense attention is made, reaches {numbers.peak(SGEMM_BY_TORCH):.0f} GFlop/s here: "
-            "where a machine runs that closer to its peak, the ratios to dense attention and to the peers are smaller.",
+            f"one thread, which does not use {numbers.given['instructions']} and is no peak of this machine. PyTorch's "
+            f"own sgemm, of which its dense attention is made, reaches {numbers.peak(SGEMM_BY_TORCH):.0f} GFlop/s "
+            "here: where a machine runs that closer to its peak, the ratios to dense attention and to the peers are "
+            "smaller.",
         )
     lengths = numbers.lengths()
     rows = []
