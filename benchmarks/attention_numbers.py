@@ -48,13 +48,14 @@ class Numbers:
         found = [row for row in self.given["rows"] if (row["contender"], row["threads"]) == (name, 1)]
         return float(max(row["flops"] / row["best"] for row in found) / 1e9)
 
-    def speed_up(self) -> float:
-        """How many times faster sgemm was on two threads, by the clock, than on one by the processor: median rounds."""
-        found = [row for row in self.given["rows"] if row["contender"] == SGEMM and row["way"] == BOTH]
-        rates = {
-            threads: [row["flops"] / row["median"] for row in found if row["threads"] == threads] for threads in (1, 2)
-        }
-        return float(min(rates[2]) / max(rates[1]))
+    def speed_up(self, tokens: int) -> float:
+        """How many times faster sgemm was on two threads by the clock than on one: middle rounds at this length."""
+        found = [row for row in self.given["rows"] if (row["contender"], row["way"]) == (SGEMM, BOTH)]
+        one, two = (
+            next(row["flops"] / row["median"] for row in found if (row["tokens"], row["threads"]) == (tokens, threads))
+            for threads in (1, 2)
+        )
+        return float(two / one)
 
     @property
     def has_peak(self) -> bool:

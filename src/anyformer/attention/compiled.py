@@ -1,6 +1,6 @@
 """Sparse attention by compiled loops, on CPUs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -39,7 +39,7 @@ def forward(
     q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None, tiling: Sequence[Tensor], scale: float
 ) -> tuple[Tensor, Tensor]:
     """Outputs (heads, tokens, head_size) and levels (heads, tokens): the logarithm of the sum of a query's weights."""
-    out, level = torch.empty_like(q), q.new_full(q.shape[:2], -torch.inf)
+    out, level = _large(np.empty, q.shape, q), q.new_full(q.shape[:2], -torch.inf)
     given = [*map(_numpy, (q, k, v)), _kept(keep), _numpy(out), _numpy(level)]
     shape, heads, number = _shape(q), len(q), given[0].dtype.type(scale)
     for part in _parts(tiling):
@@ -58,9 +58,9 @@ def backward(
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """The gradients of q, k and v."""
     heads, slices = len(q), _slices(len(q))
-    dq = torch.zeros_like(q)
+    dq = _large(np.zeros, q.shape, q)
     # Slices of a head run at the same time and add to the same keys: each has a copy to add to.
-    dk, dv = (torch.zeros(slices, *q.shape, dtype=q.dtype) for _ in range(2))
+    dk, dv = (_large(np.zeros, (slices, *q.shape), q) for _ in range(2))
     arrays = [*map(_numpy, (q, k, v)), _kept(keep), _numpy(back), _numpy(level)]
     drift = np.einsum("hnd,hnd->hn", arrays[4], _numpy(out))
     shape, number = _shape(q), arrays[0].dtype.type(scale)
@@ -82,6 +82,11 @@ def _parts(tiling: Sequence[Tensor]) -> Iterator[Tiles | Rows]:
         yield Tiles(queries, starts, keys, masks.view(np.uint32))
     if len(arrays) % 4:
         yield Rows(*arrays[-2:])
+
+
+def _large(make: Callable[..., Numbers], shape: Sequence[int], like: Tensor) -> Tensor:
+    """A new tensor of NumPy's memory, which asks for large pages: PyTorch's costs a page fault for every 4 KiB."""
+    return torch.from_numpy(make(tuple(shape), dtype=_numpy(like).dtype))
 
 
 def _numpy(tensor: Tensor) -> Numbers:
