@@ -21,7 +21,8 @@ PAGES = [
 ]
 BASH = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^```python\n(# (\w+\.py)\n.*?)^```$", re.MULTILINE | re.DOTALL)
-TRAINING = {"pretrain", "finetune", "reproduce"}
+# They take hours, or models and texts that are not here: looked up, not run.
+TRAINING = {"pretrain", "finetune", "reproduce", "context"}
 # Verbs that have verbs of their own.
 GROUPS = {"pattern", "zoo", "reproduce"}
 

@@ -15,6 +15,7 @@ from anyformer.patterns.pattern import Layer
 from anyformer.whole_numbers import whole_number
 
 
+@torch.compiler.disable  # plans are made and kept outside of graphs; a compiled model calls this between its graphs
 def sparse_attention(
     q: Tensor,
     k: Tensor,
