@@ -13,12 +13,19 @@ from anyformer.extras import require
 
 require("torch", extra="bert", what="mixers")
 
-from anyformer.mixers.attention import Attention, SelfAttention
-from anyformer.mixers.average import Average, AverageAttention
+from anyformer.mixers.attention import Attention, CausalAttention, CausalSelfAttention, SelfAttention
+from anyformer.mixers.average import Average, AverageAttention, CumulativeAverage, CumulativeAverageAttention
 from anyformer.mixers.battery import Promise, check_mixer
 from anyformer.mixers.bilinear import Bilinear, BilinearProjection
 from anyformer.mixers.catalogue import CATALOGUE, from_json, hybrid, to_json
-from anyformer.mixers.convolution import Convolution, DepthwiseConvolution, PlainConvolution, SeparableConvolution
+from anyformer.mixers.convolution import (
+    CausalConvolution,
+    CausalPlainConvolution,
+    Convolution,
+    DepthwiseConvolution,
+    PlainConvolution,
+    SeparableConvolution,
+)
 from anyformer.mixers.drawing import draw_movement
 from anyformer.mixers.mixer import Mixer, TokenMixer
 from anyformer.mixers.movement import Movement, measure_movement
@@ -28,6 +35,7 @@ from anyformer.mixers.sparse_attention import PatternAttention, SparseSelfAttent
 if TYPE_CHECKING:
     from anyformer.mixers.bert import (
         MixerBertConfig,
+        MixerBertForCausalLM,
         MixerBertForMaskedLM,
         MixerBertForPreTraining,
         MixerBertForQuestionAnswering,
@@ -43,10 +51,17 @@ __all__ = [
     "AverageAttention",
     "Bilinear",
     "BilinearProjection",
+    "CausalAttention",
+    "CausalConvolution",
+    "CausalPlainConvolution",
+    "CausalSelfAttention",
     "Convolution",
+    "CumulativeAverage",
+    "CumulativeAverageAttention",
     "DepthwiseConvolution",
     "Mixer",
     "MixerBertConfig",
+    "MixerBertForCausalLM",
     "MixerBertForMaskedLM",
     "MixerBertForPreTraining",
     "MixerBertForQuestionAnswering",

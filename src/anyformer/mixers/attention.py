@@ -67,6 +67,35 @@ class SelfAttention(AttentionHeads):
 
 
 @final
+class CausalSelfAttention(AttentionHeads):
+    """Softmax attention in which each token sees itself and the kept ones before it; its weights: SelfAttention's."""
+
+    def mix(self, hidden: Tensor, keep: Tensor | None) -> Tensor:
+        """Each token takes the mean of the kept ones up to itself, weighted by softmax; padding takes zeros."""
+        query, key, value = (self.split(part, hidden) for part in (self.query, self.key, self.value))
+        dropout = self.dropout if self.training else 0.0
+        if keep is None:
+            mixed = scaled_dot_product_attention(query, key, value, dropout_p=dropout, is_causal=True)
+            return mixed.transpose(1, 2).flatten(2)
+        earlier = _earlier(hidden)
+        # Softmax needs a key, and padding at the start has none before it: each token sees itself at least.
+        seen = (earlier & keep[:, None, :]) | (earlier & earlier.T)
+        mixed = scaled_dot_product_attention(query, key, value, attn_mask=seen[:, None], dropout_p=dropout)
+        return mixed.transpose(1, 2).flatten(2).masked_fill(~keep[..., None], 0.0)
+
+    def seen(self, hidden: Tensor, keep: Tensor | None) -> Tensor:
+        """The kept keys up to the query itself."""
+        earlier = _earlier(hidden)
+        return earlier if keep is None else earlier & keep[:, None, None, :]
+
+
+def _earlier(hidden: Tensor) -> Tensor:
+    """(queries, keys): whether the key is the query or comes before it."""
+    places = torch.arange(hidden.shape[1], device=hidden.device)
+    return places[:, None] >= places
+
+
+@final
 @dataclass(frozen=True)
 class Attention(Mixer):
     """Self-attention of so many heads."""
@@ -79,3 +108,30 @@ class Attention(Mixer):
     def build(self, width: int, dropout: float = 0.0) -> SelfAttention:
         """The module, with fresh parameters."""
         return SelfAttention(width, self.heads, dropout)
+
+    def causal(self) -> "CausalAttention":
+        """As many heads."""
+        return CausalAttention(self.heads)
+
+
+@final
+@dataclass(frozen=True)
+class CausalAttention(Mixer):
+    """Self-attention of so many heads to earlier tokens."""
+
+    heads: int = 12
+
+    def __post_init__(self) -> None:
+        positive("heads", self.heads)
+
+    def build(self, width: int, dropout: float = 0.0) -> CausalSelfAttention:
+        """The module, with fresh parameters."""
+        return CausalSelfAttention(width, self.heads, dropout)
+
+    def same_weights_as(self) -> Attention:
+        """Attention of as many heads: what a token may see has no weights."""
+        return Attention(self.heads)
+
+    def causal(self) -> "CausalAttention":
+        """Itself."""
+        return self

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from anyformer.errors import MixerError, raised
-from anyformer.mixers.mixer import Mixer, TokenMixer
+from anyformer.mixers.mixer import Mixer, TokenMixer, is_causal
 from anyformer.mixers.onnx import export_onnx
 
 LENGTHS = (11, 4, 0, 7)
@@ -25,6 +25,7 @@ class Promise(Enum):
     PADDING = "the outputs of kept tokens are the same whatever the padding"
     FULLY_PADDED = "a sequence of nothing but padding gives zeros, and no NaN anywhere"
     DETERMINISM = "the same input and parameters give the same bits, and inputs are left alone"
+    CAUSAL = "if it is its own causal form, tokens get the same bits whatever the later ones are"
     ONNX = "the ONNX export gives the same at other sizes, or is refused for a stated reason"
 
 
@@ -154,6 +155,22 @@ def _check_determinism(mixer: Mixer, built: TokenMixer) -> None:
         raise _Broken("another module with the same state_dict gave others")
 
 
+def _check_causal(mixer: Mixer, built: TokenMixer) -> None:
+    if not is_causal(mixer):
+        return
+    hidden, mask = _batch(built.width)
+    other = torch.randn_like(hidden)
+    for first in range(1, max(LENGTHS)):
+        later = torch.arange(max(LENGTHS)) >= first
+        changed = torch.where(later[:, None], other, hidden)
+        # With a mask, later tokens come and go as well.
+        for before, after in ((None, None), (mask, torch.where(later, 1 - mask, mask))):
+            away = (built(changed, after) - built(hidden, before))[:, :first].abs()
+            kept = away if before is None else away * mask[:, :first, None]
+            if not kept.max() == 0:
+                raise _Broken(f"other tokens from place {first} on move the ones before by {kept.max():.1e}")
+
+
 def _check_onnx(mixer: Mixer, built: TokenMixer) -> None:
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -169,5 +186,6 @@ _CHECKS: dict[Promise, Callable[[Mixer, TokenMixer], None]] = {
     Promise.PADDING: _check_padding,
     Promise.FULLY_PADDED: _check_fully_padded,
     Promise.DETERMINISM: _check_determinism,
+    Promise.CAUSAL: _check_causal,
     Promise.ONNX: _check_onnx,
 }

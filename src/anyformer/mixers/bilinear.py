@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import torch
 from torch import Tensor, nn
@@ -41,6 +41,10 @@ class BilinearProjection(TokenMixer):
 @dataclass(frozen=True)
 class Bilinear(Mixer):
     """BProj for sequences of at most `max_length` tokens; 384 is what the paper's parameter count amounts to."""
+
+    without_causal: ClassVar[str] = (
+        "W_P gives each token a share of all others by their places, and half of it would be of no use"
+    )
 
     max_length: int = 384
 

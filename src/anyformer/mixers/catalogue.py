@@ -6,21 +6,31 @@ from typing import Any, Final
 
 from anyformer.catalogues import Catalogue
 from anyformer.errors import MixerError
-from anyformer.mixers.attention import Attention
-from anyformer.mixers.average import Average
+from anyformer.mixers.attention import Attention, CausalAttention
+from anyformer.mixers.average import Average, CumulativeAverage
 from anyformer.mixers.bilinear import Bilinear
-from anyformer.mixers.convolution import Convolution, PlainConvolution
+from anyformer.mixers.convolution import (
+    CausalConvolution,
+    CausalPlainConvolution,
+    Convolution,
+    PlainConvolution,
+)
 from anyformer.mixers.mixer import Mixer
 from anyformer.mixers.sparse_attention import PatternAttention
 from anyformer.patterns import PatternFamily
 from anyformer.patterns import to_json as pattern_to_json
 
-ReadyMade = Attention | Average | Bilinear | Convolution | PatternAttention | PlainConvolution
+Causal = CausalAttention | CausalConvolution | CausalPlainConvolution | CumulativeAverage
+ReadyMade = Attention | Average | Bilinear | Causal | Convolution | PatternAttention | PlainConvolution
 _KINDS: Final[Mapping[str, type[ReadyMade]]] = {
     "attention": Attention,
     "average": Average,
     "bilinear": Bilinear,
+    "causal-attention": CausalAttention,
+    "causal-convolution": CausalConvolution,
+    "causal-plain-convolution": CausalPlainConvolution,
     "convolution": Convolution,
+    "cumulative-average": CumulativeAverage,
     "plain-convolution": PlainConvolution,
     "sparse-attention": PatternAttention,
 }

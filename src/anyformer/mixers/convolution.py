@@ -16,12 +16,15 @@ LONG, SHORT = 24, 4
 
 
 class DepthwiseConvolution(TokenMixer):
-    """Token j gets Σ_t W_C[f, t] · token (j + t − ⌊kernel/2⌋); channel c uses filter f = ⌊c·filters/width⌋."""
+    """Token j gets Σ_t W_C[f, t] · token (j + t − before); channel c uses filter f = ⌊c·filters/width⌋.
 
-    def __init__(self, width: int, kernel: int, filters: int) -> None:
+    `before` is how many taps lie on earlier tokens: ⌊kernel/2⌋ by default, kernel − 1 for a causal convolution.
+    """
+
+    def __init__(self, width: int, kernel: int, filters: int, before: int | None = None) -> None:
         super().__init__(width)
         divides("filters", filters, width)
-        self.kernel = kernel
+        self.kernel, self.before = kernel, kernel // 2 if before is None else before
         self.W_C = nn.Parameter(torch.empty(filters, kernel))
         self.reset_parameters()
 
@@ -33,16 +36,16 @@ class DepthwiseConvolution(TokenMixer):
         """Convolve, with zeros for padding and beyond the ends."""
         real = hidden if keep is None else hidden.masked_fill(~keep[..., None], 0.0)
         if not is_traced() and self.kernel >= LONG and hidden.shape[1] <= SHORT * self.kernel:
-            return by_matrices(real, self.W_C)
-        return by_image(real, self.W_C)
+            return by_matrices(real, self.W_C, self.before)
+        return by_image(real, self.W_C, self.before)
 
 
 @final
 class SeparableConvolution(DepthwiseConvolution):
     """The same of gated tokens: one half of a projection to twice the width, times the sigmoid of the other."""
 
-    def __init__(self, width: int, kernel: int, filters: int) -> None:
-        super().__init__(width, kernel, filters)
+    def __init__(self, width: int, kernel: int, filters: int, before: int | None = None) -> None:
+        super().__init__(width, kernel, filters, before)
         self.gate = nn.Linear(width, 2 * width)
 
     def mix(self, hidden: Tensor, keep: Tensor | None) -> Tensor:
@@ -50,26 +53,26 @@ class SeparableConvolution(DepthwiseConvolution):
         return super().mix(glu(self.gate(hidden), dim=-1), keep)
 
 
-def by_image(real: Tensor, filters: Tensor) -> Tensor:
+def by_image(real: Tensor, filters: Tensor, before: int) -> Tensor:
     """Convolve (batch, tokens, width) with (filters, kernel), in a time that is linear in both lengths.
 
     The tokens are, without a copy, an image of height 1 with its channels last. As such they take the fast depth-wise
     kernels, which one-dimensional convolution does not.
     """
-    (_, tokens, width), (count, kernel) = real.shape, filters.shape
+    (_, tokens, width), count = real.shape, len(filters)
     image = real.transpose(1, 2).unsqueeze(2)
     for_each = filters.repeat_interleave(width // count, dim=0)[:, None, None, :]
-    mixed = conv2d(image, for_each, padding=(0, kernel // 2), groups=width)
-    # An even kernel, padded alike on both sides, gives one token too many.
+    mixed = conv2d(image, for_each, padding=(0, before), groups=width)
+    # Both sides are padded alike, so with more taps before a token than after it there are tokens too many at the end.
     return mixed[..., :tokens].squeeze(2).transpose(1, 2)
 
 
-def by_matrices(real: Tensor, filters: Tensor) -> Tensor:
+def by_matrices(real: Tensor, filters: Tensor, before: int) -> Tensor:
     """The same as one batched matrix product: the channels that share a filter share its matrix, tokens × tokens."""
     (batch, tokens, width), (count, kernel) = real.shape, filters.shape
     # Row j of a filter's matrix is the filter moved by j: a window on the filter between enough zeros, or a part of it.
-    before, after = tokens - 1 - kernel // 2, tokens - kernel + kernel // 2
-    matrices = pad(filters, (before, after)).unfold(1, tokens, 1).flip(1)
+    room = (tokens - 1 - before, tokens - kernel + before)
+    matrices = pad(filters, room).unfold(1, tokens, 1).flip(1)
     grouped = real.reshape(batch, tokens, count, width // count).permute(2, 1, 0, 3).reshape(count, tokens, -1)
     mixed = torch.bmm(matrices, grouped).view(count, tokens, batch, -1)
     return mixed.permute(2, 1, 0, 3).reshape(batch, tokens, width)
@@ -94,6 +97,10 @@ class Convolution(_Filters):
         """The module, with fresh parameters; no weights are dropped."""
         return SeparableConvolution(width, self.kernel, self.filters)
 
+    def causal(self) -> "CausalConvolution":
+        """As many taps, all on the token and the ones before it."""
+        return CausalConvolution(self.kernel, self.filters)
+
 
 @final
 @dataclass(frozen=True)
@@ -103,3 +110,35 @@ class PlainConvolution(_Filters):
     def build(self, width: int, dropout: float = 0.0) -> DepthwiseConvolution:
         """The module, with fresh parameters; no weights are dropped."""
         return DepthwiseConvolution(width, self.kernel, self.filters)
+
+    def causal(self) -> "CausalPlainConvolution":
+        """As many taps, all on the token and the ones before it."""
+        return CausalPlainConvolution(self.kernel, self.filters)
+
+
+@final
+@dataclass(frozen=True)
+class CausalConvolution(_Filters):
+    """SepConv whose last tap is on the token itself and whose other taps are on those before it."""
+
+    def build(self, width: int, dropout: float = 0.0) -> SeparableConvolution:
+        """The module, with fresh parameters; no weights are dropped."""
+        return SeparableConvolution(width, self.kernel, self.filters, before=self.kernel - 1)
+
+    def causal(self) -> "CausalConvolution":
+        """Itself."""
+        return self
+
+
+@final
+@dataclass(frozen=True)
+class CausalPlainConvolution(_Filters):
+    """The same without a gate."""
+
+    def build(self, width: int, dropout: float = 0.0) -> DepthwiseConvolution:
+        """The module, with fresh parameters; no weights are dropped."""
+        return DepthwiseConvolution(width, self.kernel, self.filters, before=self.kernel - 1)
+
+    def causal(self) -> "CausalPlainConvolution":
+        """Itself."""
+        return self

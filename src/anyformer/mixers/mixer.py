@@ -88,6 +88,9 @@ class Mixer(ABC):
     AverageAttention()
     """
 
+    without_causal: ClassVar[str] = "it does not say how each token can do with itself and the earlier ones"
+    """Why there is no causal form, if there is none."""
+
     @abstractmethod
     def build(self, width: int, dropout: float = 0.0) -> TokenMixer:
         """The module, with fresh parameters. Attention drops its weights with this probability in training."""
@@ -99,6 +102,26 @@ class Mixer(ABC):
     def same_weights_as(self) -> "Mixer":
         """A mixer with the same weights: `convert` keeps them where the old and the new mixer give the same answer."""
         return self
+
+    def causal(self) -> "Mixer":
+        """The causal form: no token gets anything from a later one. A mixer that is causal is its own.
+
+        >>> from anyformer.mixers import Attention
+        >>> Attention(heads=4).causal()
+        CausalAttention(heads=4)
+        """
+        raise MixerError(
+            f"a mixer of a decoder must have a causal form; {self!r} has none: {self.without_causal}. Take attention,"
+            " sparse-attention, convolution, plain-convolution or average, or define `causal` in a mixer of your own."
+        )
+
+
+def is_causal(mixer: Mixer) -> bool:
+    """Whether a mixer promises that no token gets anything from a later one."""
+    try:
+        return mixer.causal() == mixer
+    except MixerError:
+        return False
 
 
 def is_traced() -> bool:

@@ -1,7 +1,7 @@
 """Self-attention in which each token sees only what a sparsity pattern allows, at a cost linear in these pairs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Final, final
 
 import numpy as np
@@ -15,7 +15,7 @@ from anyformer.attention.widening import attend_widened
 from anyformer.errors import MixerError, PatternError
 from anyformer.mixers.attention import Attention, AttentionHeads
 from anyformer.mixers.mixer import Mixer, positive
-from anyformer.patterns import Longformer, PatternFamily
+from anyformer.patterns import Causal, Longformer, PatternFamily
 
 USUAL: Final = Longformer(half_width=64, global_tokens=1)
 """A window, and [CLS] as the relay between its ends."""
@@ -94,6 +94,10 @@ class PatternAttention(Mixer):
     def same_weights_as(self) -> Attention:
         """Attention of as many heads: a pattern has no weights."""
         return Attention(self.heads)
+
+    def causal(self) -> "PatternAttention":
+        """As many heads, over what the pattern has of earlier tokens."""
+        return self if isinstance(self.pattern, Causal) else replace(self, pattern=Causal(self.pattern))
 
 
 def _family(pattern: object) -> PatternFamily:

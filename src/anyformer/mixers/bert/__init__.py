@@ -4,6 +4,7 @@ from anyformer.extras import require
 
 require("transformers", extra="bert", what="BERT")
 
+from anyformer.mixers.bert.causal import MixerBertForCausalLM
 from anyformer.mixers.bert.config import MixerBertConfig
 from anyformer.mixers.bert.convert import convert
 from anyformer.mixers.bert.language import MixerBertForMaskedLM, MixerBertForPreTraining
@@ -13,6 +14,7 @@ from anyformer.mixers.bert.tasks import MixerBertForQuestionAnswering, MixerBert
 
 __all__ = [
     "MixerBertConfig",
+    "MixerBertForCausalLM",
     "MixerBertForMaskedLM",
     "MixerBertForPreTraining",
     "MixerBertForQuestionAnswering",

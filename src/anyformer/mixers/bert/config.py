@@ -17,7 +17,7 @@ class MixerBertConfig(BertConfig):
     `mixers` is for each layer a mixer or its JSON object; None is attention of `num_attention_heads` in every layer, so
     a stock BERT's config.json is one of these too. `norm` is "after", as in BERT, where each residual sum is normed, or
     "before", where what goes into the mixer and the feed-forward part is, and the sums are left alone until the end:
-    such models leave the plateau of word frequencies earlier.
+    such models leave the plateau of word frequencies earlier. With `is_decoder` each mixer stands for its causal form.
 
     >>> from anyformer.mixers import hybrid
     >>> MixerBertConfig(mixers=hybrid(12, 2)).mixers[1]
@@ -35,14 +35,20 @@ class MixerBertConfig(BertConfig):
             self.mixers = [_described(mixer) for mixer in self.mixers]
         if self.norm not in NORMS:
             raise MixerError(f"norm must be one of {', '.join(NORMS)}; got {self.norm!r}.")
-        if self.is_decoder or self.add_cross_attention:
-            raise MixerError(
-                "a BERT of mixers must be an encoder; got is_decoder or add_cross_attention. Leave them out."
-            )
+        if self.add_cross_attention:
+            raise MixerError("a BERT of mixers must read one text; got add_cross_attention. Leave it out.")
+        # Generation reads the whole text again for every word; most mixers have no keys and values to keep.
+        self.use_cache = False
+        if self.is_decoder:
+            _ = self.layer_mixers  # refuses mixers without a causal form
 
     @property
     def layer_mixers(self) -> tuple[Mixer, ...]:
-        """The mixer of each layer."""
+        """The mixer of each layer; of a decoder, in its causal form."""
+        return tuple(mixer.causal() for mixer in self._named_mixers) if self.is_decoder else self._named_mixers
+
+    @property
+    def _named_mixers(self) -> tuple[Mixer, ...]:
         if self.mixers is None:
             return (Attention(self.num_attention_heads),) * self.num_hidden_layers
         if len(self.mixers) != self.num_hidden_layers:

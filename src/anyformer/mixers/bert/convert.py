@@ -6,6 +6,7 @@ import torch
 from transformers import models
 
 from anyformer.errors import MixerError
+from anyformer.mixers.bert.causal import MixerBertForCausalLM
 from anyformer.mixers.bert.config import MixerBertConfig
 from anyformer.mixers.bert.language import MixerBertForMaskedLM, MixerBertForPreTraining
 from anyformer.mixers.bert.model import MixerBertModel, MixerBertPreTrainedModel
@@ -14,6 +15,7 @@ from anyformer.mixers.mixer import Mixer
 
 OURS: dict[type[torch.nn.Module], type[MixerBertPreTrainedModel]] = {
     models.bert.BertModel: MixerBertModel,
+    models.bert.BertLMHeadModel: MixerBertForCausalLM,
     models.bert.BertForMaskedLM: MixerBertForMaskedLM,
     models.bert.BertForPreTraining: MixerBertForPreTraining,
     models.bert.BertForSequenceClassification: MixerBertForSequenceClassification,
@@ -29,8 +31,9 @@ def convert(bert: torch.nn.Module, mixers: Sequence[Mixer]) -> MixerBertPreTrain
     many heads as before; other mixers get fresh parameters.
 
     Args:
-        bert: a BertModel, BertForMaskedLM, BertForPreTraining, BertForSequenceClassification or
-            BertForQuestionAnswering of `transformers`, or one of their counterparts here.
+        bert: a BertModel, BertLMHeadModel, BertForMaskedLM, BertForPreTraining, BertForSequenceClassification or
+            BertForQuestionAnswering of `transformers`, or one of their counterparts here. Of a decoder the mixers
+            become causal.
         mixers: one for each layer.
 
     Returns:

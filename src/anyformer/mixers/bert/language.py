@@ -16,7 +16,7 @@ IGNORED = -100
 """The label of a token that is not to be predicted, as everywhere in `transformers`."""
 
 
-class _WordPredicting(MixerBertPreTrainedModel):
+class WordPredicting(MixerBertPreTrainedModel):
     """Word scores with the embeddings as output weights."""
 
     _tied_weights_keys: ClassVar[dict[str, str]] = {
@@ -46,7 +46,7 @@ class _WordPredicting(MixerBertPreTrainedModel):
         return scores, cross_entropy(wanted, labels[chosen], reduction="sum") / chosen.sum().clamp(min=1)
 
 
-class MixerBertForMaskedLM(_WordPredicting):
+class MixerBertForMaskedLM(WordPredicting):
     """Masked words.
 
     `logits` are (batch, tokens, vocabulary) as ever, but in training with labels (labelled tokens, vocabulary), in the
@@ -78,7 +78,7 @@ class MixerBertForMaskedLM(_WordPredicting):
         return MaskedLMOutput(loss, logits, outputs.hidden_states, outputs.attentions)
 
 
-class MixerBertForPreTraining(_WordPredicting):
+class MixerBertForPreTraining(WordPredicting):
     """Masked words, and whether the second sentence follows the first.
 
     `prediction_logits` are as the logits of MixerBertForMaskedLM.

@@ -2,6 +2,7 @@
 
 import transformers
 
+from anyformer.mixers.bert.causal import MixerBertForCausalLM
 from anyformer.mixers.bert.config import MixerBertConfig
 from anyformer.mixers.bert.graph import bert_graph
 from anyformer.mixers.bert.language import MixerBertForMaskedLM, MixerBertForPreTraining
@@ -11,6 +12,7 @@ from anyformer.mixers.onnx import onnx_graph
 
 _AUTO = {
     transformers.AutoModel: MixerBertModel,
+    transformers.AutoModelForCausalLM: MixerBertForCausalLM,
     transformers.AutoModelForMaskedLM: MixerBertForMaskedLM,
     transformers.AutoModelForPreTraining: MixerBertForPreTraining,
     transformers.AutoModelForSequenceClassification: MixerBertForSequenceClassification,
