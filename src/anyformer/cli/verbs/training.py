@@ -44,6 +44,9 @@ def pretrain(
     tokenizer: Annotated[
         Path | None, typer.Option(help="A tokenizer's folder, tokenizer.json or vocab.txt; else one is trained.")
     ] = None,
+    task: Annotated[
+        str | None, typer.Option(help="masked-words, or next-words: a language model that generates text.")
+    ] = None,
     steps: Annotated[int | None, typer.Option(help="Steps of the optimizer.")] = None,
     tokens: Annotated[int | None, typer.Option(help="The length of the sequences.")] = None,
     batch: Batch = None,
@@ -52,7 +55,7 @@ def pretrain(
     seed: Seed = None,
     json: Json = False,
 ) -> None:
-    """Pre-train a BERT on masked words."""
+    """Pre-train a BERT on masked words, or on next words."""
     if size is not None and recipe is not None:
         raise UsageError("--size and --recipe must not both be given: a recipe names its size.")
     with a_run():
@@ -61,7 +64,7 @@ def pretrain(
         start = training.Recipe.of_size(size or "tiny") if recipe is None else training.read_recipe(recipe)
         asked = start.changed(
             architecture={"mixers": training.parse_mixers(mixer) if mixer else None},
-            text={"tokens": tokens},
+            text={"tokens": tokens, "task": task},
             schedule={"steps": steps, "batch": batch, "at_once": at_once, "learning_rate": learning_rate, "seed": seed},
         )
         training.RunFolder(output).require_free()

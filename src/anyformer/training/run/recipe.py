@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from anyformer.errors import TrainingError
+from anyformer.errors import MixerError, TrainingError
 from anyformer.mixers.attention import Attention
 from anyformer.mixers.bilinear import Bilinear
 from anyformer.mixers.catalogue import to_json
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from anyformer.mixers.bert import MixerBertConfig
 
 
+TASKS = ("masked-words", "next-words")
+"""What a pre-training may predict: words that were hidden, from both sides, or each next word from those before it."""
 Part = TypeVar("Part", "Architecture", "Text", "Schedule")
 
 
@@ -55,8 +57,8 @@ class Architecture:
         mixers = self.mixers or (Attention(self.heads),)
         return mixers if len(mixers) == self.layers else mixers * self.layers
 
-    def config(self, vocabulary: int | None = None) -> "MixerBertConfig":
-        """What MixerBert is built from; with a tokenizer at hand, for its vocabulary."""
+    def config(self, vocabulary: int | None = None, **more: Any) -> "MixerBertConfig":
+        """What MixerBert is built from; with a tokenizer at hand, for its vocabulary. `more` are further entries."""
         from anyformer.mixers.bert import MixerBertConfig
 
         return MixerBertConfig(
@@ -70,6 +72,7 @@ class Architecture:
             attention_probs_dropout_prob=self.dropout,
             mixers=self.stack,
             norm=self.norm,
+            **more,
         )
 
 
@@ -91,14 +94,20 @@ SIZES = {
 class Text:
     """How text becomes something to predict: windows of `tokens`, of which the share `masked` is hidden.
 
-    `following` adds BERT's second question: does the second half of a window follow the first?
+    `following` adds BERT's second question: does the second half of a window follow the first? The task "next-words"
+    hides nothing and asks for the word after each word, as language models do.
     """
 
     tokens: int = 128
     masked: float = 0.15
     following: bool = False
+    task: str = "masked-words"
 
     def __post_init__(self) -> None:
+        if self.task not in TASKS:
+            raise TrainingError(f"task must be one of {', '.join(TASKS)}; got {self.task!r}.")
+        if self.task == "next-words" and self.following:
+            raise TrainingError("following must be false for next-words: a model that sees no later word cannot judge.")
         at_least_one("tokens", self.tokens)
         if self.tokens < 8:
             raise TrainingError(f"tokens must be at least 8, room for a sentence and its marks; got {self.tokens}.")
@@ -178,6 +187,8 @@ class Recipe:
                 f"windows must fit the model's longest sequence, {longest} tokens; got {self.text.tokens}."
                 " Raise longest, and max_length of bilinear mixers, or lower tokens."
             )
+        if self.text.task == "next-words":
+            _require_causal(self.architecture.mixers)
 
     @classmethod
     def of_size(cls, size: str) -> Self:
@@ -190,6 +201,9 @@ class Recipe:
         """Complete, as three tables."""
         tables = dataclasses.asdict(self)
         tables["architecture"]["mixers"] = [to_json(mixer) for mixer in self.architecture.stack]
+        # Runs that began before there was another task must go on.
+        if self.text.task == Text.task:
+            del tables["text"]["task"]
         return tables
 
     def changed(self, **parts: Mapping[str, Any]) -> Self:
@@ -201,6 +215,14 @@ class Recipe:
         return dataclasses.replace(
             self, **{name: changed(getattr(self, name), **entries) for name, entries in parts.items()}
         )
+
+
+def _require_causal(mixers: Iterable[Mixer]) -> None:
+    try:
+        for mixer in mixers:
+            mixer.causal()
+    except MixerError as error:
+        raise TrainingError(f"next words must be predicted without seeing later ones: {error}") from error
 
 
 def changed(part: Part, **entries: Any) -> Part:

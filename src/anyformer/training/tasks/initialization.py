@@ -8,13 +8,15 @@ the start. So here the other mixers see them too:
 - positions are waves in a quarter of the coordinates, four times as strong there as a word is, so that a head that
   reads these coordinates sees positions and hardly any words;
 - each attention head reads them with its keys, and with its queries rotated by the distance at which it should look, so
-  at the start it looks at one neighbour: the first head at the token before, the second at the one after, …;
+  at the start it looks at one neighbour: the first head at the token before, the second at the one after, …; a causal
+  head has none after it, so the second looks at the one before that, …;
 - each bilinear projection starts as a shift by one neighbour, the first layer's from the token before, ….
 
 All of these weights are then trained, and the architecture is unchanged.
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -22,6 +24,7 @@ from torch import Tensor
 
 from anyformer.mixers.attention import AttentionHeads
 from anyformer.mixers.bilinear import BilinearProjection
+from anyformer.mixers.mixer import is_causal
 
 SHARE = 4
 """One of so many coordinates carries positions."""
@@ -43,10 +46,10 @@ def initialize(model: Any) -> None:
     rates = frequencies(width)
     size = STRENGTH * embeddings.word_embeddings.weight.std()
     embeddings.position_embeddings.weight.copy_(positions(count, width, rates) * size)
-    for place, layer in enumerate(model.bert.encoder.layer):
+    for place, (value, layer) in enumerate(zip(model.config.layer_mixers, model.bert.encoder.layer, strict=True)):
         mixer = layer.attention.self
         if isinstance(mixer, AttentionHeads):
-            look_at_neighbours(mixer, rates)
+            look_at_neighbours(mixer, rates, earlier if is_causal(value) else neighbour)
         elif isinstance(mixer, BilinearProjection):
             shift(mixer, neighbour(place))
 
@@ -58,6 +61,15 @@ def neighbour(number: int) -> int:
     [-1, 1, -2, 2, -3]
     """
     return (number // 2 + 1) * (-1 if number % 2 == 0 else 1)
+
+
+def earlier(number: int) -> int:
+    """The same for a head that sees no later tokens.
+
+    >>> [earlier(number) for number in range(4)]
+    [-1, -2, -3, -4]
+    """
+    return -1 - number
 
 
 def frequencies(width: int) -> Tensor:
@@ -73,7 +85,9 @@ def positions(count: int, width: int, rates: Tensor) -> Tensor:
     return torch.nn.functional.pad(waves, (width - waves.shape[1], 0))
 
 
-def look_at_neighbours(attention: AttentionHeads, rates: Tensor) -> None:
+def look_at_neighbours(
+    attention: AttentionHeads, rates: Tensor, offset_of: Callable[[int], int] = neighbour
+) -> None:
     """Let each head look at its neighbour.
 
     With a wave's sine and cosine at j as the key, and at i + offset as the query, their product is cos(rate·(i + offset
@@ -83,7 +97,7 @@ def look_at_neighbours(attention: AttentionHeads, rates: Tensor) -> None:
     used = min(len(rates), size // 2)
     gain = math.sqrt(PEAK * math.sqrt(size) / (max(used, 1) * _power(attention.width, rates)))
     for head in range(attention.heads):
-        offset = neighbour(head)
+        offset = offset_of(head)
         for place, wave in enumerate(torch.linspace(0, len(rates) - 1, used).round().int().tolist()):
             angle = float(rates[wave]) * offset
             turn = torch.tensor([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])

@@ -85,14 +85,14 @@ class MaskedWords(Task):
     def _drawn(self, ids: NDArray[Any], random: np.random.Generator) -> Batch:
         rows, marks = self.schedule.batch, self.marks
         if not self.text.following:
-            windows = _windows(ids, random, rows, self.text.tokens - 2)
+            windows = windows_of(ids, random, rows, self.text.tokens - 2)
             framed = _framed(windows, marks)
             return self._hidden(framed, random)
         half = (self.text.tokens - 3) // 2
         first, second = half, self.text.tokens - 3 - half
-        windows = _windows(ids, random, rows, first + second)
+        windows = windows_of(ids, random, rows, first + second)
         elsewhere = (np.arange(rows) + random.integers(2)) % 2
-        windows[elsewhere == 1, first:] = _windows(ids, random, rows, second)[elsewhere == 1]
+        windows[elsewhere == 1, first:] = windows_of(ids, random, rows, second)[elsewhere == 1]
         framed = np.concatenate([_framed(windows[:, :first], marks), _framed(windows[:, first:], marks)[:, 1:]], axis=1)
         types = np.broadcast_to(np.arange(self.text.tokens) >= first + 2, framed.shape)
         return {
@@ -114,7 +114,7 @@ class MaskedWords(Task):
         return {"input_ids": torch.from_numpy(shown), "labels": torch.from_numpy(labels)}
 
 
-def _windows(ids: NDArray[Any], random: np.random.Generator, rows: int, length: int) -> Integers:
+def windows_of(ids: NDArray[Any], random: np.random.Generator, rows: int, length: int) -> Integers:
     """(rows, length) tokens that follow each other in the text."""
     starts = random.integers(0, len(ids) - length + 1, rows)
     return np.stack([ids[start : start + length] for start in starts]).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Pre-training: text → tokenizer → tokens → a BERT that predicts hidden words."""
+"""Pre-training: text → tokenizer → tokens → a BERT that predicts hidden words, or next ones."""
 
 import contextlib
 import json
@@ -27,9 +27,10 @@ from anyformer.training.run.recipe import Recipe
 from anyformer.training.run.writing import writing
 from anyformer.training.tasks.initialization import initialize
 from anyformer.training.tasks.masked_words import Marks, MaskedWords
+from anyformer.training.tasks.next_words import NextWords, for_prompts, special_tokens
 
 if TYPE_CHECKING:
-    from anyformer.mixers.bert import MixerBertForMaskedLM, MixerBertForPreTraining
+    from anyformer.mixers.bert import MixerBertForCausalLM, MixerBertForMaskedLM, MixerBertForPreTraining
 
 HELD_OUT = 0.02
 """The share of a corpus that is held out if no other text is given for that."""
@@ -111,22 +112,28 @@ def pretrain(recipe: Recipe, text: Prepared, place: Path, watch: Watch | None = 
         TrainingError: if the folder belongs to another run or is being worked on, or the text is too short.
     """
     marks = Marks.of(text.tokenizer)
-    task = MaskedWords(text.train, text.valid, marks, recipe.text, recipe.schedule)
-    model = fresh(recipe, marks.vocabulary)
+    goes_on = recipe.text.task == "next-words"
+    task = (NextWords if goes_on else MaskedWords)(text.train, text.valid, marks, recipe.text, recipe.schedule)
+    model = fresh(recipe, marks.vocabulary, **special_tokens(text.tokenizer) if goes_on else {})
+    tokenizer = for_prompts(text.tokenizer) if goes_on else text.tokenizer
     require_fair_shares(recipe.schedule)
     identity = {"recipe": recipe.to_json(), "text": [asdict(origin) for origin in text.origins]}
     with run_in(place, identity) as folder:
         if not folder.is_complete:
-            finish(folder, train(model, task, recipe.schedule, folder, watch), text.tokenizer)
+            finish(folder, train(model, task, recipe.schedule, folder, watch), tokenizer)
     return folder
 
 
-def fresh(recipe: Recipe, vocabulary: int) -> "MixerBertForMaskedLM | MixerBertForPreTraining":
-    """A BERT with the weights that a seed gives."""
-    from anyformer.mixers.bert import MixerBertForMaskedLM, MixerBertForPreTraining
+def fresh(
+    recipe: Recipe, vocabulary: int, **special: int
+) -> "MixerBertForCausalLM | MixerBertForMaskedLM | MixerBertForPreTraining":
+    """A BERT with the weights that a seed gives; `special` are tokens that its config is to name."""
+    from anyformer.mixers.bert import MixerBertForCausalLM, MixerBertForMaskedLM, MixerBertForPreTraining
 
-    head = MixerBertForPreTraining if recipe.text.following else MixerBertForMaskedLM
-    config = recipe.architecture.config(vocabulary)
+    decoder = recipe.text.task == "next-words"
+    masked = MixerBertForPreTraining if recipe.text.following else MixerBertForMaskedLM
+    head = MixerBertForCausalLM if decoder else masked
+    config = recipe.architecture.config(vocabulary, is_decoder=decoder, **special)
     _require_room(lambda: head(config))
     torch.manual_seed(seeds.number("weights", recipe.schedule.seed))
     model = head(config)
