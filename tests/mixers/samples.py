@@ -2,7 +2,19 @@
 
 import torch
 
-from anyformer.mixers import Attention, Average, Bilinear, Convolution, Mixer, PatternAttention, PlainConvolution
+from anyformer.mixers import (
+    Attention,
+    Average,
+    Bilinear,
+    CausalAttention,
+    CausalConvolution,
+    CausalPlainConvolution,
+    Convolution,
+    CumulativeAverage,
+    Mixer,
+    PatternAttention,
+    PlainConvolution,
+)
 from anyformer.patterns import Longformer, Multihead, SlidingWindow
 
 WIDTH = 6
@@ -16,6 +28,12 @@ MIXERS: dict[str, Mixer] = {
     "convolution, longer than the sequence": Convolution(kernel=40, filters=6),
     "sparse attention": PatternAttention(heads=2, pattern=Longformer(half_width=1, global_tokens=1)),
     "sparse attention, heads that differ": PatternAttention(3, Multihead((SlidingWindow(2), SlidingWindow(0)))),
+    "causal attention": CausalAttention(heads=3),
+    "causal sparse attention": PatternAttention(heads=2, pattern=Longformer(half_width=1, global_tokens=1)).causal(),
+    "causal convolution, even": CausalConvolution(kernel=4, filters=3),
+    "causal convolution, longer than the sequence": CausalConvolution(kernel=40, filters=2),
+    "causal convolution without a gate": CausalPlainConvolution(kernel=5, filters=3),
+    "cumulative average": CumulativeAverage(),
 }
 
 

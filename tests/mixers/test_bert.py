@@ -167,7 +167,8 @@ def test_states_and_weights_on_request():
         ({"mixers": [Average()] * 3}, r"one mixer a layer, num_hidden_layers = 4; got 3"),
         ({"mixers": ["average"] * 4}, r"mixers or their JSON objects, one a layer; got 'average'"),
         ({"mixers": [{"kind": "fourier"}] * 4}, r"one of attention, average"),
-        ({"is_decoder": True}, r"must be an encoder"),
+        ({"is_decoder": True}, r"Bilinear\(max_length=21\) has none: W_P gives each token a share of all others"),
+        ({"add_cross_attention": True}, r"must read one text; got add_cross_attention"),
     ],
 )
 def test_wrong_configurations_are_refused(changes, message):

@@ -83,13 +83,14 @@ def test_convolution_is_its_sum(kernel, filters, kind):
 
 @pytest.mark.parametrize("kernel", [1, 2, 7, 10, 24, 40])
 @pytest.mark.parametrize("tokens", [1, 5, 11])
-def test_convolution_by_image_and_by_matrices_is_the_same(kernel, tokens):
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_convolution_by_image_and_by_matrices_is_the_same(kernel, tokens, is_causal):
     generator = torch.Generator().manual_seed(kernel)
     real = torch.randn(2, tokens, WIDTH, dtype=torch.float64, generator=generator, requires_grad=True)
     filters = torch.randn(3, kernel, dtype=torch.float64, generator=generator, requires_grad=True)
     results = []
     for way in (by_image, by_matrices):
-        mixed = way(real, filters)
+        mixed = way(real, filters, kernel - 1 if is_causal else kernel // 2)
         results.append((mixed, *torch.autograd.grad(mixed.pow(2).sum(), (real, filters))))
     for one, other in zip(*results, strict=True):
         # The mixed and their gradients add at most tokens · (2 · 2 + kernel) products.

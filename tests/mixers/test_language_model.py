@@ -1,0 +1,262 @@
+"""The causal BERT: a stock decoder's numbers, next words, generation with padding, pipelines and files."""
+
+import pytest
+import torch
+
+pytest.importorskip("transformers", reason="BERT needs transformers: pip install anyformer[bert]")
+
+import transformers
+
+from anyformer.mixers import (
+    Attention,
+    Average,
+    Bilinear,
+    CausalAttention,
+    CausalConvolution,
+    Convolution,
+    CumulativeAverage,
+    MixerBertConfig,
+    MixerBertForCausalLM,
+    MixerBertForMaskedLM,
+    MixerBertModel,
+    MixerError,
+    PatternAttention,
+    convert,
+    export_onnx,
+)
+from anyformer.patterns import Causal, Longformer
+from tests.mixers.bert_samples import VOCABULARY, small, words
+
+SPARSE = PatternAttention(3, Longformer(half_width=2, global_tokens=1))
+STACK = (Convolution(kernel=6, filters=4), SPARSE, Average(), Attention(heads=3))
+
+
+def model(**changes) -> MixerBertForCausalLM:
+    """A decoder of every causal mixer, with weights so large that its words depend on what comes before them."""
+    torch.manual_seed(20)
+    options = {"mixers": STACK, "is_decoder": True, "initializer_range": 0.5, "pad_token_id": 0, "eos_token_id": None}
+    return MixerBertForCausalLM(small(**{**options, **changes})).double().eval()
+
+
+def stock() -> transformers.BertLMHeadModel:
+    torch.manual_seed(21)
+    sizes = {name: getattr(small(), name) for name in ("vocab_size", "hidden_size", "num_hidden_layers")}
+    config = transformers.BertConfig(
+        **sizes,
+        num_attention_heads=3,
+        intermediate_size=40,
+        max_position_embeddings=32,
+        is_decoder=True,
+        initializer_range=0.5,
+        attn_implementation="eager",
+    )
+    return transformers.BertLMHeadModel(config).double().eval()
+
+
+def left(given: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The same texts, padded on the left."""
+    lengths = given["attention_mask"].sum(dim=1).tolist()
+    return {
+        name: torch.stack([one.roll(len(one) - length) for one, length in zip(tensor, lengths, strict=True)])
+        for name, tensor in given.items()
+    }
+
+
+def test_a_decoder_has_causal_mixers():
+    config = small(is_decoder=True, mixers=STACK)
+    sparse = PatternAttention(3, Causal(Longformer(half_width=2, global_tokens=1)))
+    causal = (CausalConvolution(6, 4), sparse, CumulativeAverage(), CausalAttention(3))
+    assert config.layer_mixers == causal
+    assert small(mixers=STACK).layer_mixers == STACK
+    assert small(is_decoder=True, mixers=None).layer_mixers == (CausalAttention(3),) * 4
+    assert small(mixers=causal).layer_mixers == causal
+    assert not MixerBertConfig(use_cache=True).use_cache
+
+
+def test_without_is_decoder_there_is_no_language_model():
+    with pytest.raises(MixerError, match=r"must not see later words; got a config without is_decoder\. Write"):
+        MixerBertForCausalLM(small(mixers=STACK))
+    with pytest.raises(MixerError, match=r"must have a causal form; Bilinear\(max_length=21\) has none"):
+        small(is_decoder=True, mixers=[Bilinear(21)] * 4)
+    with pytest.raises(MixerError, match="got add_cross_attention"):
+        small(is_decoder=True, mixers=STACK, add_cross_attention=True)
+
+
+@torch.no_grad()
+def test_a_stock_decoder_gives_the_same_in_float64():
+    theirs, given = stock(), words((9, 4, 6))
+    ours = convert(theirs, [Attention(3)] * 4)
+    assert type(ours) is MixerBertForCausalLM
+    labels = torch.where(given["attention_mask"] == 1, given["input_ids"], -100)
+    one, other = theirs(**given, labels=labels, use_cache=False), ours(**given, labels=labels)
+    kept = given["attention_mask"].bool()
+    # Sums of at most 4·24 products through 4 layers, with numbers that norms keep near 1.
+    assert torch.allclose(one.logits[kept], other.logits[kept], rtol=1e-11, atol=1e-11)
+    # `transformers` computes losses in float32, a mean of 16.
+    assert float(one.loss) == pytest.approx(float(other.loss), rel=16 * torch.finfo(torch.float32).eps)
+    asked = words((9, 9, 9))
+    assert torch.allclose(theirs(**asked).logits, ours(**asked).logits, rtol=1e-11, atol=1e-11)
+    back = convert(ours, [SPARSE] * 4)
+    for name, weight in ours.state_dict().items():
+        assert torch.equal(back.state_dict()[name], weight)
+
+
+def test_a_stock_decoder_writes_the_same_words():
+    theirs, given = stock(), left(words((9, 4, 6)))
+    options = {"max_new_tokens": 7, "do_sample": False, "pad_token_id": 0}
+    ours = convert(theirs, [Attention(3)] * 4)
+    assert torch.equal(theirs.generate(**given, **options), ours.generate(**given, **options))
+
+
+@torch.no_grad()
+def test_the_loss_is_of_the_next_words():
+    made, given = model(), words((9, 4, 6))
+    labels = torch.where(given["attention_mask"] == 1, given["input_ids"], -100)
+    outputs = made(**given, labels=labels)
+    assert outputs.logits.shape == (3, 9, VOCABULARY)
+    losses = [
+        -outputs.logits[row, place].log_softmax(dim=0)[given["input_ids"][row, place + 1]]
+        for row, length in enumerate((9, 4, 6))
+        for place in range(length - 1)
+    ]
+    assert float(outputs.loss) == pytest.approx(float(torch.stack(losses).mean()), rel=1e-12)
+    training = made.train()(**given, labels=labels)
+    assert training.logits.shape == (8 + 3 + 5, VOCABULARY)
+    assert float(training.loss) == pytest.approx(float(outputs.loss), rel=1e-12)
+
+
+@torch.no_grad()
+def test_later_words_change_nothing():
+    made, given = model(), words((9, 9, 9))["input_ids"]
+    scores = made(given).logits
+    for first in (1, 5, 8):
+        changed = torch.cat([given[:, :first], given[:, first:] % 7 + 100], dim=1)
+        assert torch.equal(made(changed).logits[:, :first], scores[:, :first])
+        assert (made(changed).logits[:, first] != scores[:, first]).any()
+
+
+@torch.no_grad()
+def test_padding_on_the_left_is_as_padding_on_the_right():
+    made, given = model(), words((9, 4, 6))
+    right, other = made(**given, output_hidden_states=True), made(**left(given), output_hidden_states=True)
+    for row, length in enumerate((9, 4, 6)):
+        assert torch.equal(other.logits[row, 9 - length :], right.logits[row, :length])
+        assert torch.equal(other.hidden_states[2][row, 9 - length :], right.hidden_states[2][row, :length])
+        alone = made(given["input_ids"][row : row + 1, :length]).logits[0]
+        assert torch.allclose(alone, right.logits[row, :length], rtol=1e-10, atol=1e-10)
+    positions = left({**given, "position_ids": torch.arange(9).expand(3, 9)})
+    assert torch.equal(made(**positions).logits, other.logits)
+    weights = [
+        model(mixers=[SPARSE, Attention(3)] * 2)(**way, output_attentions=True).attentions
+        for way in (given, left(given))
+    ]
+    for before, after in zip(*weights, strict=True):
+        assert torch.equal(after[1, :, 5:, 5:], before[1, :, :4, :4])
+
+
+@pytest.mark.parametrize("mixers", [STACK, *([mixer] * 4 for mixer in STACK)], ids=str)
+def test_generated_words_are_the_likeliest_ones_batched_with_padding_or_not(mixers):
+    made, given = model(mixers=mixers), words((9, 4, 6))
+    together = made.generate(**left(given), max_new_tokens=7, do_sample=False)
+    for row, length in enumerate((9, 4, 6)):
+        text = given["input_ids"][row : row + 1, :length]
+        alone = made.generate(text, max_new_tokens=7, do_sample=False)
+        for _ in range(7):
+            with torch.no_grad():
+                text = torch.cat([text, made(text).logits[:, -1:].argmax(dim=2)], dim=1)
+        assert torch.equal(alone, text)
+        assert torch.equal(together[row, 9:], text[0, length:])
+
+
+def test_beams_and_samples_work_without_a_cache():
+    made, given = model(), left(words((5, 3)))
+    assert made.generate(**given, max_new_tokens=4, num_beams=3).shape == (2, 9)
+    torch.manual_seed(0)
+    assert made.generate(**given, max_new_tokens=4, do_sample=True, num_return_sequences=2).shape == (4, 9)
+    with torch.no_grad():
+        assert made(**given, logits_to_keep=1).logits.shape == (2, 1, VOCABULARY)
+
+
+def test_there_is_no_cache_and_no_room_beyond_the_positions():
+    made, given = model(), words((5,))["input_ids"]
+    with pytest.raises(MixerError, match=r"read the whole text for each word; got use_cache=True\. Leave it out"):
+        made.generate(given, use_cache=True)
+    with pytest.raises(MixerError, match="use_cache=True"):
+        made(given, use_cache=True)
+    with pytest.raises(MixerError, match=r"at most max_position_embeddings = 32 tokens.*got 33.*max_new_tokens"):
+        made.generate(given, max_new_tokens=40, do_sample=False)
+
+
+def test_gradients_reach_all_weights_and_words_are_tied():
+    made = model().train()
+    assert made.cls.predictions.decoder.weight is made.bert.embeddings.word_embeddings.weight
+    given = words((9, 4, 6))
+    made(**given, labels=given["input_ids"]).loss.backward()
+    assert all(parameter.grad is not None for parameter in made.parameters())
+
+
+def test_a_causal_convolution_learns_filters_of_its_own():
+    made = convert(model(), [Attention(3), SPARSE, Average(), Convolution(6, 4)])
+    before, after = model().bert.encoder.layer, made.bert.encoder.layer
+    assert torch.equal(before[1].attention.self.query.weight, after[1].attention.self.query.weight)
+    assert after[3].attention.self.before == 5
+
+
+@torch.no_grad()
+def test_an_encoder_becomes_a_language_model_by_its_config(tmp_path):
+    encoder = MixerBertForMaskedLM(small(mixers=STACK)).double()
+    encoder.save_pretrained(tmp_path)
+    with pytest.raises(MixerError, match="without is_decoder"):
+        transformers.AutoModelForCausalLM.from_pretrained(tmp_path)
+    decoder = transformers.AutoModelForCausalLM.from_pretrained(tmp_path, is_decoder=True, dtype=torch.float64)
+    assert type(decoder) is MixerBertForCausalLM
+    assert torch.equal(decoder.bert.embeddings.word_embeddings.weight, encoder.bert.embeddings.word_embeddings.weight)
+    assert isinstance(transformers.AutoModel.from_pretrained(tmp_path, is_decoder=True), MixerBertModel)
+
+
+@torch.no_grad()
+def test_files_and_the_pipeline_give_the_model_back(tmp_path):
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters)]
+    (tmp_path / "vocab.txt").write_text("\n".join(vocabulary))
+    tokenizer = transformers.BertTokenizerFast(str(tmp_path / "vocab.txt"), padding_side="left")
+    made = model(vocab_size=len(tokenizer))
+    made.save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
+    again = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "model", dtype=torch.float64).eval()
+    assert again.config.layer_mixers == made.config.layer_mixers
+    given = words((9, 4, 6), len(tokenizer))
+    assert torch.equal(again(**given).logits, made(**given).logits)
+    pipeline = transformers.pipeline(
+        "text-generation", model=str(tmp_path / "model"), device="cpu", dtype=torch.float64, batch_size=2
+    )
+    assert type(pipeline.model) is MixerBertForCausalLM
+    asked = ["ab", "abc de f"]
+    options = {"max_new_tokens": 5, "do_sample": False, "return_tensors": True}
+    together = pipeline(asked, **options)
+    for text, one in zip(asked, together, strict=True):
+        alone = tokenizer(text, return_tensors="pt")["input_ids"]
+        wanted = made.generate(alone, max_new_tokens=5, do_sample=False)[0]
+        assert one[0]["generated_token_ids"][-5:] == wanted[-5:].tolist()
+
+
+@pytest.mark.slow
+def test_onnx_runtime_scores_next_words(tmp_path):
+    pytest.importorskip("onnxscript")
+    runtime = pytest.importorskip("onnxruntime")
+    mixers = [Convolution(6, 4), Average(), Attention(3), Attention(3)]
+    made, given = model(mixers=mixers, initializer_range=0.02).float(), words((3, 11, 1, 16))
+    session = runtime.InferenceSession(export_onnx(made, tmp_path / "bert.onnx"), providers=["CPUExecutionProvider"])
+    for way in (given, left(given)):
+        fed = {name: tensor.numpy() for name, tensor in way.items()} | {
+            "token_type_ids": torch.zeros_like(way["input_ids"]).numpy()
+        }
+        kept = way["attention_mask"].bool()
+        with torch.no_grad():
+            wanted = made(**way).logits[kept]
+        (got,) = session.run(["logits"], fed)
+        products = 4 * (16 + 8 * 24 + 40) + 6 * 24
+        rounding = products * torch.finfo(torch.float32).eps * max(1.0, float(wanted.abs().max()))
+        assert (torch.from_numpy(got)[kept] - wanted).abs().max() <= rounding
+    with pytest.raises(MixerError, match="its pattern is made anew for each length"):
+        export_onnx(model().float(), tmp_path / "sparse.onnx")
