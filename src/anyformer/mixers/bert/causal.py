@@ -102,7 +102,9 @@ def _turned(one: Tensor | None, by: Tensor | None, *axes: int) -> Tensor | None:
         return one
     for axis in axes or (1,):
         tokens = one.shape[axis]
-        places = (torch.arange(tokens, device=one.device) + by[:, None]) % tokens
+        places = torch.arange(tokens, device=one.device) + by[:, None]
+        # The remainder by `tokens`, which ONNX has for constants only.
+        places = places + tokens * ((places < 0).long() - (places >= tokens).long())
         shape = [len(by)] + [1] * (one.dim() - 1)
         shape[axis] = tokens
         whole = one.expand(len(by), *one.shape[1:])
