@@ -26,13 +26,13 @@ _KINDS: Final[Mapping[str, type[ReadyMade]]] = {
     "attention": Attention,
     "average": Average,
     "bilinear": Bilinear,
+    "convolution": Convolution,
+    "plain-convolution": PlainConvolution,
+    "sparse-attention": PatternAttention,
     "causal-attention": CausalAttention,
     "causal-convolution": CausalConvolution,
     "causal-plain-convolution": CausalPlainConvolution,
-    "convolution": Convolution,
     "cumulative-average": CumulativeAverage,
-    "plain-convolution": PlainConvolution,
-    "sparse-attention": PatternAttention,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 CATALOGUE: Final = Catalogue[Mixer]("mixer", _KINDS, MixerError)

@@ -54,6 +54,19 @@ def test_mixers_can_be_named_one_for_each_layer(call, tmp_path, recipe):
     assert config["mixers"] == [{"kind": "convolution", "kernel": 3, "filters": 4}, {"kind": "average"}]
 
 
+def test_a_language_model_is_trained_and_not_fine_tuned(call, tmp_path, recipe, pairs):
+    asked = ("pretrain", "--recipe", recipe, "-o", tmp_path / "run", "--corpus", "synthetic:sentences=200", "--json")
+    made = call(*asked, "--task", "next-words", "--mixer", "convolution:kernel=3,filters=4")
+    assert made.code == 0
+    assert 0 <= made.data["validation_accuracy"] <= 1
+    config = json.loads((tmp_path / "run" / "model" / "config.json").read_text())
+    assert (config["architectures"], config["is_decoder"]) == (["MixerBertForCausalLM"], True)
+    assert call(*asked).code == 2, "the same folder is not for masked words"
+    tuned = call("finetune", tmp_path / "run" / "model", "--pairs", pairs, "-o", tmp_path / "classes")
+    assert tuned.code == 2
+    assert "must see all words" in tuned.err
+
+
 @pytest.mark.slow
 def test_the_comparison_is_complete_and_goes_on(call, tmp_path, pairs):
     asked = (
@@ -130,6 +143,8 @@ def test_sparse_language_models_are_complete_and_go_on(call, tmp_path):
     [
         (("pretrain", "--size", "tiny", "--recipe", "x.toml"), "--size and --recipe must not both"),
         (("pretrain", "--size", "huge"), "size must be one of tiny"),
+        (("pretrain", "--task", "poems"), "task must be one of masked-words, next-words; got 'poems'"),
+        (("pretrain", "--task", "next-words", "--mixer", "bilinear"), "Bilinear(max_length=384) has none"),
         (("pretrain", "--mixer", "magic"), "a mixer must be one of"),
         (("pretrain", "--recipe", "missing.toml"), "missing.toml"),
         (("pretrain", "--corpus", "missing.txt"), "missing.txt"),

@@ -152,6 +152,11 @@ def _saved_bert(model: Path) -> SavedModel:
         raise TrainingError(
             f"a model must be of the type {' or '.join(KINDS)}; {model} is of {kind!r:.200}. Give another."
         )
+    if saved.config.get("is_decoder"):
+        raise TrainingError(
+            f"a model to fine-tune must see all words from its first token; {model} is a language model, which sees"
+            " none after it. Give one that was trained on masked words."
+        )
     if saved.config.get("num_hidden_layers") != saved.layers:
         raise TrainingError(
             f"num_hidden_layers in {model}/config.json must be the layers that have weights, {saved.layers}; got"
