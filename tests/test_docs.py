@@ -35,6 +35,7 @@ PAGES_WITH_MORE = {
     "interpretability.md": "transformer_lens",
     "how_to/export.md": "onnx",
     "how_to/pattern_exports.md": "torch",
+    "how_to/language_model.md": "accelerate",
     "report.md": "matplotlib",
     "contextuality.md": "faiss",
 }

@@ -51,12 +51,13 @@ class MixerBertForCausalLM(WordPredicting, GenerationMixin):
         logits_to_keep: int = 0,
         **asked: Any,
     ) -> CausalLMOutput:
-        """Like BertLMHeadModel's, without a cache; `logits_to_keep` is the number of last tokens to score, 0 for all."""
+        """Like BertLMHeadModel's, without a cache; `logits_to_keep` last tokens get scores, or all if it is 0."""
         _require_no_cache(use_cache)
         self._require_positions(input_ids if inputs_embeds is None else inputs_embeds)
         leading = _leading(attention_mask)
         given = (input_ids, attention_mask, token_type_ids, position_ids, inputs_embeds)
-        outputs = self.bert(*(_turned(one, leading) for one in given), return_dict=True, **asked)
+        turned = (None if one is None else _turned(one, leading) for one in given)
+        outputs = self.bert(*turned, return_dict=True, **asked)
         back = None if leading is None else -leading
         states = _turned(outputs.last_hidden_state, back)
         wanted = None if labels is None else pad(labels[:, 1:], (0, 1), value=IGNORED)
@@ -96,9 +97,9 @@ def _leading(attention_mask: Tensor | None) -> Tensor | None:
     return leading if is_traced() or leading.any() else None
 
 
-def _turned(one: Tensor | None, by: Tensor | None, *axes: int) -> Tensor | None:
+def _turned(one: Tensor, by: Tensor | None, *axes: int) -> Tensor:
     """Each sequence turned to the left by its own number of tokens; those that fall out come in on the right."""
-    if one is None or by is None:
+    if by is None:
         return one
     for axis in axes or (1,):
         tokens = one.shape[axis]

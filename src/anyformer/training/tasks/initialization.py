@@ -85,9 +85,7 @@ def positions(count: int, width: int, rates: Tensor) -> Tensor:
     return torch.nn.functional.pad(waves, (width - waves.shape[1], 0))
 
 
-def look_at_neighbours(
-    attention: AttentionHeads, rates: Tensor, offset_of: Callable[[int], int] = neighbour
-) -> None:
+def look_at_neighbours(attention: AttentionHeads, rates: Tensor, offset_of: Callable[[int], int] = neighbour) -> None:
     """Let each head look at its neighbour.
 
     With a wave's sine and cosine at j as the key, and at i + offset as the query, their product is cos(rate·(i + offset
