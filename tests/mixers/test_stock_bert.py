@@ -19,7 +19,11 @@ from tests.mixers.bert_samples import labels, small, words
 LAYERS, HEADS, VOCABULARY = 6, 12, 30522
 
 
-@pytest.fixture(scope="module", params=OURS, ids=lambda kind: kind.__name__)
+# Decoders are in test_language_model.py.
+ENCODERS = [kind for kind in OURS if kind is not transformers.BertLMHeadModel]
+
+
+@pytest.fixture(scope="module", params=ENCODERS, ids=lambda kind: kind.__name__)
 def stock(request):
     torch.manual_seed(8)
     return request.param.from_pretrained(trained.get_model_path()).eval()
