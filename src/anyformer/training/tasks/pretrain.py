@@ -130,7 +130,8 @@ def fresh(recipe: Recipe, vocabulary: int) -> "MixerBertForMaskedLM | MixerBertF
     _require_room(lambda: head(config))
     torch.manual_seed(seeds.number("weights", recipe.schedule.seed))
     model = head(config)
-    initialize(model)
+    if recipe.architecture.start == "neighbours":
+        initialize(model)
     return model
 
 
