@@ -17,7 +17,7 @@ from anyformer.training.data.tables import Table
 from anyformer.training.evaluation.predicting import Predictions, class_names, predict, save_predictions
 from tests.training.data.samples import tokenizer_of
 
-WORDS = "the dog sleeps while a cat runs home and birds sing".split()
+WORDS = ["the", "dog", "sleeps", "while", "a", "cat", "runs", "home", "and", "birds", "sing"]
 LINES = [" ".join(WORDS)] * 3
 NAMES = ("contradiction", "entailment", "neutral")
 

@@ -47,7 +47,7 @@ class Predictions:
         return softmax(logits, axis=1) if self.names else logits
 
     @property
-    def predicted(self) -> tuple[str, ...] | tuple[float, ...]:
+    def predicted(self) -> tuple[str | float, ...]:
         """The likeliest class of each row, or its number."""
         if self.names:
             return tuple(self.names[place] for place in self.logits.argmax(axis=1).tolist())
