@@ -28,5 +28,5 @@ class Table:
     @classmethod
     def of(cls, pairs: Pairs) -> Self:
         """Pairs with their places as ids, and their labels by name."""
-        labels = tuple(pairs.names[place] for place in pairs.labels)
+        labels = tuple(pairs.names[place] for place in pairs.labels) if pairs.names else pairs.labels
         return cls(tuple(map(str, range(len(pairs)))), pairs.first, pairs.second, labels)
