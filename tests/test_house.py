@@ -102,7 +102,7 @@ WITHIN = {
         *("flex", "sparse", "reference"),
         *("widening", "module", "huggingface"),
     ],
-    "training": ["data", "run", "tasks", "copying", "reproduction", "sparse_lm"],
+    "training": ["data", "run", "tasks", "evaluation", "copying", "reproduction", "sparse_lm"],
     "contextuality": [
         *("places", "nearest", "closest", "indexing", "band", "pairs", "similarity", "sequences", "layers", "report"),
         *("models", "sensitivity", "witnesses", "measure", "controls"),
