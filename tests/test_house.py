@@ -102,7 +102,8 @@ WITHIN = {
         *("flex", "sparse", "reference"),
         *("widening", "module", "huggingface"),
     ],
-    "training": ["data", "run", "tasks", "copying", "reproduction", "sparse_lm"],
+    "training": ["data", "run", "tasks", "copying", "comparison", "reproduction", "sparse_lm"],
+    "training.comparison": ["entailment", "baselines", "statistics"],
     "contextuality": [
         *("places", "nearest", "closest", "indexing", "band", "pairs", "similarity", "sequences", "layers", "report"),
         *("models", "sensitivity", "witnesses", "measure", "controls"),
