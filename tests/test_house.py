@@ -102,7 +102,12 @@ WITHIN = {
         *("flex", "sparse", "reference"),
         *("widening", "module", "huggingface"),
     ],
+<<<<<<< HEAD
     "training": ["data", "run", "tasks", "evaluation", "copying", "reproduction", "sparse_lm"],
+=======
+    "training": ["data", "run", "tasks", "copying", "comparison", "reproduction", "sparse_lm"],
+    "training.comparison": ["entailment", "baselines", "statistics"],
+>>>>>>> entailment
     "contextuality": [
         *("places", "nearest", "closest", "indexing", "band", "pairs", "similarity", "sequences", "layers", "report"),
         *("models", "sensitivity", "witnesses", "measure", "controls"),

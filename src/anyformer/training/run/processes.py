@@ -4,6 +4,7 @@ import os
 
 import torch
 from accelerate import Accelerator, DistributedType, PartialState
+from accelerate.state import AcceleratorState
 
 from anyformer.errors import TrainingError
 from anyformer.training.run.recipe import FULL
@@ -29,6 +30,8 @@ def accelerator(precision: str = FULL) -> Accelerator:
             f"precision must be what `accelerate` is configured for, {configured}; got {precision}."
             f" Give --precision {configured}, or change either."
         )
+    # Accelerate keeps one state a process; another run in this process may have had another precision.
+    AcceleratorState._reset_state()
     try:
         made = Accelerator(cpu=_on_cpus(), mixed_precision="no" if precision == FULL else precision)
     except ValueError as error:
