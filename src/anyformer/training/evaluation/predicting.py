@@ -17,8 +17,8 @@ from anyformer.atomic import atomic_file
 from anyformer.errors import TrainingError
 from anyformer.training.data.pairs import Pairs
 from anyformer.training.data.tables import Label, Table
-from anyformer.training.run.recipe import longest_sequence
 from anyformer.training.tasks.examples import AT_ONCE, padded
+from anyformer.training.tasks.saved_berts import longest_input
 
 DIGITS: Final = 6
 """Decimals of what is saved: probabilities of single precision differ beyond them from machine to machine."""
@@ -84,7 +84,7 @@ def predict(model: Any, tokenizer: Any, texts: Pairs | Table, at_once: int = AT_
     table = Table.of(texts) if isinstance(texts, Pairs) else texts
     if not len(table):
         raise TrainingError("there must be a row to predict for; got none. Give more rows.")
-    rows = _encoded(table, tokenizer, longest_of(model))
+    rows = _encoded(table, tokenizer, longest_input(model))
     order = sorted(range(len(rows)), key=lambda place: -len(rows[place].input_ids))  # what needs most memory, first
     logits = np.empty((len(rows), model.config.num_labels), np.float32)
     was_training = model.training
@@ -120,14 +120,6 @@ def class_names(model: Any) -> tuple[str, ...]:
     if len(set(names)) < len(names):
         raise TrainingError(f"a model's classes must differ in more than case; got {', '.join(names)}. Rename one.")
     return names
-
-
-def longest_of(model: Any) -> int:
-    """How many tokens a model takes."""
-    config = model.config
-    # RoBERTa counts positions from the one after its padding.
-    skipped = config.pad_token_id + 1 if config.model_type == "roberta" else 0
-    return longest_sequence(config.max_position_embeddings - skipped, getattr(config, "layer_mixers", ()))
 
 
 @dataclass(frozen=True)
