@@ -28,6 +28,7 @@ SPINE = [
     "saved_folders",
     "settings",
     "catalogues",
+    "user_code",
     "vector_code",
     "workers",
     "intervals",
