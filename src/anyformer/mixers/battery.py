@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from anyformer.errors import MixerError, raised
+from anyformer.mixers.adopted import as_mixer
 from anyformer.mixers.mixer import Mixer, TokenMixer
 from anyformer.mixers.onnx import export_onnx
 
@@ -43,7 +44,7 @@ def check_mixer(mixer: Mixer, width: int = 48, promises: Iterable[Promise] = tup
     for promise in promises:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
-            built = mixer.build(width).double().eval()
+            built = as_mixer(mixer).build_layer(0, width).double().eval()
             try:
                 _CHECKS[promise](mixer, built)
             except _Broken as broken:
@@ -148,7 +149,7 @@ def _check_determinism(mixer: Mixer, built: TokenMixer) -> None:
         raise _Broken("a second call gave others")
     if not torch.equal(hidden, before) or not torch.equal(mask, mask_before):
         raise _Broken("a call changed its input in place")
-    again = mixer.build(built.width).double().eval()
+    again = as_mixer(mixer).build_layer(0, built.width).double().eval()
     again.load_state_dict(built.state_dict())
     if not torch.equal(again(hidden, mask), once):
         raise _Broken("another module with the same state_dict gave others")
