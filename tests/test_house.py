@@ -29,6 +29,7 @@ SPINE = [
     "settings",
     "catalogues",
     "user_code",
+    "installed",
     "vector_code",
     "workers",
     "intervals",
@@ -114,8 +115,8 @@ WITHIN = {
         "contextuality",
     ],
     "cli": [
-        *("help_texts", "numbers", "effort", "workforce", "sequences", "output", "failures", "options", "watching"),
-        *("verbs", "main"),
+        *("help_texts", "numbers", "effort", "workforce", "sequences", "output", "failures", "plugins"),
+        *("options", "watching", "verbs", "main"),
     ],
 }
 HEAVY = (

@@ -1,14 +1,20 @@
-"""Mixers brought by others, with as little as possible: a value with `build`, a module that takes tokens and a mask."""
+"""Modules brought by others: what `build` may give, and how a model draws the parameters in it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Final, final
 
 import torch
 from torch import Tensor, nn
 
 from anyformer.errors import MixerError
-from anyformer.mixers.mixer import Mixer, TokenMixer
+from anyformer.mixers.mixer import TokenMixer
+
+_DRAWN: Final = (
+    *(nn.Linear, nn.Embedding, nn.modules.conv._ConvNd, nn.MultiheadAttention),
+    *(nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, nn.modules.batchnorm._NormBase),
+)
+"""What `transformers` draws in every model."""
+_MARK: Final = "draws_its_parameters"
 
 
 @final
@@ -30,43 +36,33 @@ class AdoptedModule(TokenMixer):
         mixed: Tensor = self.inner(hidden, all_kept if keep is None else keep)
         return mixed
 
-    def reset_parameters(self, normal: Callable[..., Any] = nn.init.normal_) -> None:
-        """As modules of PyTorch do it: without arguments."""
-        if list(self.inner.parameters(recurse=False)):
-            reset = getattr(self.inner, "reset_parameters", None)
-            if reset is None:
-                raise MixerError(
-                    f"{type(self.inner).__name__} has parameters of its own, so it must have reset_parameters(), which"
-                    " draws them. Write it, and call it in __init__."
-                )
-            reset()
-
 
 def as_token_mixer(built: object, width: int, mixer: object) -> TokenMixer:
-    """What `build` gave, as a TokenMixer."""
-    if isinstance(built, TokenMixer):
-        return built
-    if isinstance(built, nn.Module):
-        return AdoptedModule(width, built)
-    raise MixerError(f"build must give a module of PyTorch; that of {mixer!r} gave {built!r:.200}. Return the module.")
+    """What the `build` of a mixer gave, as a TokenMixer.
+
+    Raises:
+        MixerError: if it is no module, or one in which a model could not draw parameters that no file has.
+    """
+    if not isinstance(built, nn.Module):
+        raise MixerError(
+            f"build must give a module of PyTorch; that of {mixer!r} gave {built!r:.200}. Return the module."
+        )
+    for module in built.modules():
+        if not isinstance(module, _DRAWN) and list(module.parameters(recurse=False)):
+            reset = getattr(type(module), "reset_parameters", None)
+            if reset in (None, TokenMixer.reset_parameters):
+                raise MixerError(
+                    f"a module with parameters of its own must have reset_parameters, which draws them; that of"
+                    f" {mixer!r} has {type(module).__name__} without it. Write it, and call it in __init__."
+                )
+            setattr(module, _MARK, True)
+    return built if isinstance(built, TokenMixer) else AdoptedModule(width, built)
 
 
-@final
-@dataclass(frozen=True)
-class Adopted(Mixer):
-    """A value with `build` alone as a Mixer."""
-
-    of: Any
-
-    def build(self, width: int, dropout: float = 0.0) -> nn.Module:
-        """What the value builds."""
-        built: nn.Module = self.of.build(width, dropout)
-        return built
-
-    def __repr__(self) -> str:
-        return repr(self.of)
-
-
-def as_mixer(value: Any) -> Mixer:
-    """The value itself if it is a Mixer; otherwise one that builds what it builds."""
-    return value if isinstance(value, Mixer) else Adopted(value)
+def draw_parameters(module: nn.Module, normal: Callable[..., Any]) -> None:
+    """New values for the parameters of a module of a mixer, except those in its submodules; other modules stay."""
+    if isinstance(module, TokenMixer):
+        module.reset_parameters(normal)
+    elif getattr(module, _MARK, False):
+        reset: Any = module.reset_parameters
+        reset()

@@ -6,6 +6,7 @@ from typing import Any, Final, cast, overload
 
 from anyformer.catalogues import Catalogue
 from anyformer.errors import MixerError, PatternError, raised, words_of
+from anyformer.installed import MIXERS
 from anyformer.mixers.attention import Attention
 from anyformer.mixers.average import Average
 from anyformer.mixers.bilinear import Bilinear
@@ -13,7 +14,7 @@ from anyformer.mixers.convolution import Convolution, PlainConvolution
 from anyformer.mixers.fields import field_from_json, field_to_json
 from anyformer.mixers.fourier import Fourier
 from anyformer.mixers.mixer import Mixer
-from anyformer.mixers.registry import GROUP, KIND, Class, Registry
+from anyformer.mixers.registry import KIND, Class, Registry
 from anyformer.mixers.sparse_attention import PatternAttention
 
 
@@ -46,7 +47,7 @@ CATALOGUE: Final = Mixers(
     _REGISTRY,
     MixerError,
     advice="A mixer of your own must be registered first: import the module that calls register_mixer, install the"
-    f" package that announces it (entry point {GROUP}), or give --plugin on the command line.",
+    f" package that announces it (entry point {MIXERS}), or give --plugin on the command line.",
 )
 
 

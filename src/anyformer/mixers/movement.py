@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from anyformer.errors import MixerError
-from anyformer.mixers.adopted import as_mixer
 from anyformer.mixers.mixer import Mixer, TokenMixer, positive
 
 
@@ -66,7 +65,7 @@ def measure_movement(
     positive("pairs", pairs)
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(seed)
-        built = as_mixer(mixer).build_layer(0, width).double().eval()
+        built = mixer.build_layer(0, width).double().eval()
         return [_measure(mixer, built, changed, tokens, pairs) for changed in changes]
 
 

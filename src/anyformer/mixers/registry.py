@@ -4,42 +4,17 @@ import inspect
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from importlib.metadata import EntryPoint, distributions
 from typing import Any, Final, TypeVar
 
-from anyformer.errors import MixerError, raised
+from anyformer.errors import MixerError
+from anyformer.installed import MEND, MIXERS, announced
+from anyformer.mixers.mixer import Mixer
 
-GROUP: Final = "anyformer.mixers"
-"""The entry-point group in which packages announce mixers: `fnet = "package.module:FNet"`."""
 KIND: Final = "kind"
 """The key of a mixer's name in its JSON object."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 Class = TypeVar("Class", bound=type)
-
-
-@dataclass(frozen=True)
-class Announced:
-    """A mixer that an installed package says it has; its code is imported when it is asked for."""
-
-    package: str
-    point: EntryPoint
-
-    def load(self) -> type:
-        """The class; MixerError if the package is broken."""
-        try:
-            found: type = self.point.load()
-        except (Exception, SystemExit) as error:  # other people's code may raise anything
-            raise MixerError(f"{self.what} must be importable; importing it raised {raised(error)}. {_MEND}") from error
-        return found
-
-    @property
-    def what(self) -> str:
-        """It and its package, as the subject of a message."""
-        return f"the mixer {self.point.name!r}, which the package {self.package!r} announces as {self.point.value},"
-
-
-_MEND = "Mend the package, or uninstall it."
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +36,7 @@ class Registry(Mapping[str, type]):
         other = self.registered_name(kind)
         if other not in (None, name):
             raise MixerError(f"a mixer must have one name; {_place(kind)} is {other!r}, and got {name!r}. Keep one.")
+        _complete(kind)
         self.registered[name] = kind
         return kind
 
@@ -73,7 +49,7 @@ class Registry(Mapping[str, type]):
         found = self.registered_name(kind)
         if found is None:
             package = kind.__module__.partition(".")[0]
-            for name, (first, *_) in announced().items():
+            for name, (first, *_) in announced(MIXERS).items():
                 if first.point.module.partition(".")[0] == package and name not in self.registered:
                     self[name]
         return found or self.registered_name(kind)
@@ -81,42 +57,24 @@ class Registry(Mapping[str, type]):
     def __getitem__(self, name: str) -> type:
         if name in self.registered:
             return self.registered[name]
-        first, *others = announced()[name]
+        first, *others = announced(MIXERS)[name]
         if others:
             packages = ", ".join(repr(one.package) for one in (first, *others))
             raise MixerError(
                 f"a name must stand for one mixer; {name!r} is announced by the packages {packages}."
                 " Uninstall all but one of them, or register the one you mean."
             )
-        kind = first.load()
+        kind = first.load(MixerError)
         try:
             return self.register(name, kind)
         except MixerError as error:
-            raise MixerError(f"{first.what} cannot be registered: {error} {_MEND}") from error
+            raise MixerError(f"{first.what} cannot be registered: {error} {MEND}") from error
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self.registered, **announced()})
+        return iter({**self.registered, **announced(MIXERS)})
 
     def __len__(self) -> int:
-        return len({**self.registered, **announced()})
-
-
-def announced() -> dict[str, list[Announced]]:
-    """What the packages that are installed now announce, by name; broken metadata of one hides no other."""
-    found: dict[str, list[Announced]] = {}
-    packages = set()
-    for distribution in distributions():
-        try:
-            points = [point for point in distribution.entry_points if point.group == GROUP]
-            package = str(distribution.name) if points else ""
-        except Exception:  # not even its list of entry points can be read, so it announces nothing
-            continue
-        # The first of two versions on the search path is the one that is imported.
-        if package not in packages:
-            for point in points:
-                found.setdefault(point.name.replace("_", "-"), []).append(Announced(package, point))
-        packages |= {package} - {""}
-    return found
+        return len({**self.registered, **announced(MIXERS)})
 
 
 def _require_name(name: object) -> None:
@@ -145,6 +103,15 @@ def _require_mixer(kind: object) -> None:
         )
     if KIND in {one.name for one in fields(kind)}:
         raise MixerError(f"a field of a mixer must not be called {KIND!r}, which holds its name; rename it.")
+
+
+def _complete(kind: type) -> None:
+    """Make a class that has `build` alone a Mixer: it gets what Mixer has besides."""
+    if not issubclass(kind, Mixer):
+        for name, member in vars(Mixer).items():
+            if not name.startswith("_") and not hasattr(kind, name):
+                setattr(kind, name, member)
+        Mixer.register(kind)
 
 
 def _takes_width_and_dropout(build: Any) -> bool:

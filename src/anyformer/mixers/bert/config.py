@@ -6,7 +6,6 @@ from typing import Any
 from transformers import BertConfig
 
 from anyformer.errors import MixerError
-from anyformer.mixers.adopted import as_mixer
 from anyformer.mixers.attention import Attention
 from anyformer.mixers.catalogue import from_json, to_json
 from anyformer.mixers.mixer import NORMS, Mixer
@@ -51,11 +50,14 @@ class MixerBertConfig(BertConfig):
                 f"there must be one mixer a layer, num_hidden_layers = {self.num_hidden_layers};"
                 f" got {len(self.mixers)}. Write [mixer] * {self.num_hidden_layers} for one kind, or hybrid(…)."
             )
-        return tuple(as_mixer(from_json(described)) for described in self.mixers)
+        return tuple(from_json(described) for described in self.mixers)
 
 
 def _described(mixer: Mixer | Mapping[str, Any]) -> dict[str, Any]:
     """The JSON object of a mixer, complete with the sizes that were left out."""
-    if not isinstance(mixer, Mapping) and not callable(getattr(mixer, "build", None)):
-        raise MixerError(f"mixers must be mixers or their JSON objects, one a layer; got {mixer!r}.")
-    return to_json(from_json(mixer) if isinstance(mixer, Mapping) else mixer)
+    if not isinstance(mixer, Mixer | Mapping):
+        raise MixerError(
+            f"mixers must be mixers or their JSON objects, one a layer; got {mixer!r}. A class of your own"
+            " must be registered first, by register_mixer."
+        )
+    return to_json(mixer if isinstance(mixer, Mixer) else from_json(mixer))
