@@ -28,6 +28,8 @@ SPINE = [
     "saved_folders",
     "settings",
     "catalogues",
+    "user_code",
+    "installed",
     "vector_code",
     "workers",
     "intervals",
@@ -118,8 +120,8 @@ WITHIN = {
         "contextuality",
     ],
     "cli": [
-        *("help_texts", "numbers", "effort", "workforce", "sequences", "output", "failures", "options", "watching"),
-        *("verbs", "main"),
+        *("help_texts", "numbers", "effort", "workforce", "sequences", "output", "failures", "plugins"),
+        *("options", "watching", "verbs", "main"),
     ],
 }
 HEAVY = (

@@ -10,6 +10,7 @@ from anyformer.errors import AnyformerError
 from anyformer.settings import Value, settings_of, split_name, value_of
 
 Made = TypeVar("Made")
+_NO_DEFAULT = inspect.Parameter.empty
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +70,8 @@ class Catalogue(Mapping[str, Callable[..., Made]], Generic[Made]):
     def parameters(self, name: str) -> dict[str, Any]:
         """The parameters that a thing takes, with their defaults."""
         taken = inspect.signature(self[name]).parameters.values()
-        return {one.name: one.default for one in taken if one.name not in self.sizes}
+        named = (one for one in taken if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD))
+        return {one.name: one.default for one in named if one.name not in self.sizes}
 
     def descriptions(self) -> dict[str, str]:
         """One line about every thing, by name."""
@@ -86,6 +88,11 @@ class Catalogue(Mapping[str, Callable[..., Made]], Generic[Made]):
                 listed = f"no parameters but {', '.join(taken)}" if taken else "no parameters"
                 hint = did_you_mean(parameter, taken) or " Leave it out."
                 raise self.error(f"the {self.what} {name!r} must get {listed}; got {parameter!r}.{hint}")
+        missing = [each for each, default in taken.items() if default is _NO_DEFAULT and each not in given]
+        if missing:
+            raise self.error(
+                f"the {self.what} {name!r} must get {', '.join(missing)}; got none. Write {name}:{missing[0]}=VALUE."
+            )
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

@@ -166,7 +166,7 @@ def test_states_and_weights_on_request():
     [
         ({"mixers": [Average()] * 3}, r"one mixer a layer, num_hidden_layers = 4; got 3"),
         ({"mixers": ["average"] * 4}, r"mixers or their JSON objects, one a layer; got 'average'"),
-        ({"mixers": [{"kind": "fourier"}] * 4}, r"one of attention, average"),
+        ({"mixers": [{"kind": "wavelet"}] * 4}, r"one of attention, average"),
         ({"is_decoder": True}, r"must be an encoder"),
     ],
 )

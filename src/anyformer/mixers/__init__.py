@@ -17,9 +17,10 @@ from anyformer.mixers.attention import Attention, SelfAttention
 from anyformer.mixers.average import Average, AverageAttention
 from anyformer.mixers.battery import Promise, check_mixer
 from anyformer.mixers.bilinear import Bilinear, BilinearProjection
-from anyformer.mixers.catalogue import CATALOGUE, from_json, hybrid, to_json
+from anyformer.mixers.catalogue import CATALOGUE, from_json, hybrid, register_mixer, to_json
 from anyformer.mixers.convolution import Convolution, DepthwiseConvolution, PlainConvolution, SeparableConvolution
 from anyformer.mixers.drawing import draw_movement
+from anyformer.mixers.fourier import Fourier, FourierTransform
 from anyformer.mixers.mixer import Mixer, TokenMixer
 from anyformer.mixers.movement import Movement, measure_movement
 from anyformer.mixers.onnx import export_onnx
@@ -45,6 +46,8 @@ __all__ = [
     "BilinearProjection",
     "Convolution",
     "DepthwiseConvolution",
+    "Fourier",
+    "FourierTransform",
     "Mixer",
     "MixerBertConfig",
     "MixerBertForMaskedLM",
@@ -68,6 +71,7 @@ __all__ = [
     "from_json",
     "hybrid",
     "measure_movement",
+    "register_mixer",
     "to_json",
 ]
 

@@ -89,12 +89,17 @@ class Mixer(ABC):
     """
 
     @abstractmethod
-    def build(self, width: int, dropout: float = 0.0) -> TokenMixer:
-        """The module, with fresh parameters. Attention drops its weights with this probability in training."""
+    def build(self, width: int, dropout: float = 0.0) -> nn.Module:
+        """A TokenMixer with fresh parameters, or any module of (hidden, keep), `keep` being Boolean (batch, tokens).
+
+        Attention drops its weights with the given probability in training.
+        """
 
     def build_layer(self, layer: int, width: int, dropout: float = 0.0) -> TokenMixer:
         """The module for this layer of a network, counted from 0; most mixers are the same in all layers."""
-        return self.build(width, dropout)
+        from anyformer.mixers.adopted import as_token_mixer
+
+        return as_token_mixer(self.build(width, dropout), width, self)
 
     def same_weights_as(self) -> "Mixer":
         """A mixer with the same weights: `convert` keeps them where the old and the new mixer give the same answer."""

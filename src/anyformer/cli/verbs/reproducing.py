@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from anyformer.cli.output import Json, emit, note, speaks
+from anyformer.cli.plugins import Plugins, load_plugins
 from anyformer.cli.watching import a_run, training_bar
 from anyformer.errors import UsageError
 
@@ -35,6 +36,7 @@ def mixers(
     held_out: Annotated[str | None, typer.Option(help="Text to measure on; else the end of the corpus.")] = None,
     budget: Annotated[str, typer.Option(help="smoke (minutes), hours, days (on two cores) or paper.")] = "smoke",
     seeds: Seeds = None,
+    plugin: Plugins = None,
     json: Json = False,
 ) -> None:
     """Train all mixers and hybrids alike on words, then on entailment; write a table and plots beside the paper's."""
@@ -43,6 +45,7 @@ def mixers(
         from anyformer.reports.reproduction import write_report
         from anyformer.training.reproduction import BUDGETS, prepare_all, reproduce, trials_of
 
+        load_plugins(plugin)
         spent = _asked(BUDGETS, budget, seeds)
         pairs = training.read_all_pairs(nli)
         other = None if held_out is None else training.open_corpus(held_out)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anyformer.cli.output import Json, emit
+from anyformer.cli.plugins import MIXER_NAMES, Plugins, load_plugins
 from anyformer.cli.watching import a_run, training_bar
 from anyformer.errors import UsageError
 
@@ -32,10 +33,11 @@ def pretrain(
     mixer: Annotated[
         list[str] | None,
         typer.Option(
-            help="For all, or repeated for each layer: attention, average, bilinear, convolution, plain-convolution or"
-            " sparse-attention, with sizes as in convolution:kernel=15 or sparse-attention:heads=4,pattern=star."
+            help=f"For all, or repeated for each layer: {MIXER_NAMES}, or one of a --plugin;"
+            " with sizes as in convolution:kernel=15 or sparse-attention:heads=4,pattern=star."
         ),
     ] = None,
+    plugin: Plugins = None,
     corpus: Annotated[
         str | None,
         typer.Option(help="A text file or folder (plain, .xz, .gz), hub:NAME, or nothing: a synthetic language."),
@@ -58,6 +60,7 @@ def pretrain(
     with a_run():
         from anyformer import training
 
+        load_plugins(plugin)
         start = training.Recipe.of_size(size or "tiny") if recipe is None else training.read_recipe(recipe)
         asked = start.changed(
             architecture={"mixers": training.parse_mixers(mixer) if mixer else None},
@@ -86,6 +89,7 @@ def finetune(
     ] = None,
     questions: Annotated[Path | None, typer.Option(help="SQuAD JSON (plain, .xz, .gz).")] = None,
     held_out: HeldOut = None,
+    plugin: Plugins = None,
     epochs: Annotated[float, typer.Option(help="How often every example is seen.")] = 3.0,
     batch: Batch = None,
     at_once: AtOnce = None,
@@ -101,6 +105,7 @@ def finetune(
         from anyformer.training.run.recipe import changed
         from anyformer.training.tasks.finetune import TUNING
 
+        load_plugins(plugin)
         examples, unseen = _examples(pairs, questions, held_out)
         schedule = changed(TUNING, batch=batch, at_once=at_once, learning_rate=learning_rate, seed=seed)
         with training_bar("", schedule.for_epochs(len(examples), epochs)) as watch:

@@ -56,5 +56,8 @@ class MixerBertConfig(BertConfig):
 def _described(mixer: Mixer | Mapping[str, Any]) -> dict[str, Any]:
     """The JSON object of a mixer, complete with the sizes that were left out."""
     if not isinstance(mixer, Mixer | Mapping):
-        raise MixerError(f"mixers must be mixers or their JSON objects, one a layer; got {mixer!r}.")
+        raise MixerError(
+            f"mixers must be mixers or their JSON objects, one a layer; got {mixer!r}. A class of your own"
+            " must be registered first, by register_mixer."
+        )
     return to_json(mixer if isinstance(mixer, Mixer) else from_json(mixer))

@@ -18,8 +18,9 @@ from transformers.models.bert.modeling_bert import (
 from transformers.utils.generic import can_return_tuple
 
 from anyformer.errors import MixerError
+from anyformer.mixers.adopted import draw_parameters
 from anyformer.mixers.bert.config import MixerBertConfig
-from anyformer.mixers.mixer import Mixer, TokenMixer, is_traced
+from anyformer.mixers.mixer import Mixer, is_traced
 
 
 class MixerBertAttention(nn.Module):
@@ -101,8 +102,7 @@ class MixerBertPreTrainedModel(BertPreTrainedModel):
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
         super()._init_weights(module)
-        if isinstance(module, TokenMixer):
-            module.reset_parameters(initialization.normal_)
+        draw_parameters(module, initialization.normal_)
 
 
 class MixerBertModel(MixerBertPreTrainedModel):

@@ -44,7 +44,7 @@ def _mixer(name: str) -> Mixer:
         raise TrainingError(
             "mixers must be those of the catalogue, written as convolution:kernel=15,filters=8 or, with a pattern,"
             f" sparse-attention:heads=4,pattern=(longformer:half_width=8,global_tokens=2); got {name!r:.200}:"
-            f" {error!s:.400}"
+            f" {error!s:.1000}"
         ) from error
 
 
