@@ -8,7 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from anyformer.errors import MixerError
-from anyformer.mixers.mixer import Mixer, TokenMixer, positive
+from anyformer.mixers.mixer import Mixer, TokenMixer, positive, within
+
+MOST_LENGTH = 1 << 15
+"""W_P has the square of it: four gigabytes."""
 
 
 @final
@@ -17,6 +20,7 @@ class BilinearProjection(TokenMixer):
 
     def __init__(self, width: int, max_length: int) -> None:
         super().__init__(width)
+        positive("max_length", max_length, MOST_LENGTH)
         self.max_length = max_length
         self.W_P = nn.Parameter(torch.empty(max_length, max_length))
         self.reset_parameters()
@@ -45,7 +49,11 @@ class Bilinear(Mixer):
     max_length: int = 384
 
     def __post_init__(self) -> None:
-        positive("max_length", self.max_length)
+        positive("max_length", self.max_length, MOST_LENGTH)
+
+    def require_within(self, longest: int) -> None:
+        """W_P beyond the longest sequence is never used."""
+        within("max_length", self.max_length, longest, type(self).max_length, longest)
 
     def build(self, width: int, dropout: float = 0.0) -> BilinearProjection:
         """The module, with fresh parameters; no weights are dropped."""

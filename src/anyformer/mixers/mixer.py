@@ -4,6 +4,7 @@ A mixer stands where self-attention stood in a block: after it come the block's 
 has, and the residual. So the paper's BProj(X) = X + W_O X W_P is `X + W_O(mixer(X))`.
 """
 
+import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -100,19 +101,44 @@ class Mixer(ABC):
         """A mixer with the same weights: `convert` keeps them where the old and the new mixer give the same answer."""
         return self
 
+    def require_within(self, longest: int) -> None:
+        """Refuse sizes that go far beyond sequences of at most so many tokens; most mixers have no such sizes."""
+
 
 def is_traced() -> bool:
     """Whether a graph is being traced that must work for every mask and every length, not only for the present ones."""
-    return torch.jit.is_tracing() or torch.compiler.is_compiling() or torch.compiler.is_exporting()
+    return is_exported() or torch.compiler.is_compiling()
 
 
-def positive(name: str, value: int) -> None:
-    """Raise MixerError unless the value is a whole number from 1."""
+def is_exported() -> bool:
+    """Whether the graph that is being traced must work for every length.
+
+    torch.compile makes another graph for another length, or one that checks on which side of a bound a length is.
+    """
+    return torch.jit.is_tracing() or torch.compiler.is_exporting()
+
+
+def positive(name: str, value: int, most: int | None = None) -> None:
+    """Raise MixerError unless the value is a whole number from 1, and at most `most`."""
     from_one(name, value, MixerError)
+    if most is not None and value > most:
+        raise MixerError(f"{name} must be at most {most}; got {reprlib.repr(value)}. Choose a smaller one.")
+
+
+def within(name: str, value: int, most: int, usual: int, longest: int) -> None:
+    """Raise MixerError if a size is more than sequences of at most `longest` tokens can use; the usual one may be."""
+    if value > max(most, usual):
+        raise MixerError(
+            f"{name} must be at most {most} where sequences have at most {longest} tokens: the rest would never touch"
+            f" one; got {reprlib.repr(value)}. Choose a smaller {name}."
+        )
 
 
 def divides(name: str, parts: int, width: int) -> None:
     """Raise MixerError unless the width can be cut into so many equal parts."""
     positive("width", width)
     if width % parts:
-        raise MixerError(f"{name} must divide the width; got {name} = {parts} and width = {width}.")
+        nearest = next(count for count in range(min(parts, width), 0, -1) if width % count == 0)
+        raise MixerError(
+            f"{name} must divide the width; got {name} = {parts} and width = {width}. Choose {nearest}, for example."
+        )

@@ -60,15 +60,14 @@ def pretrain(
 
         start = training.Recipe.of_size(size or "tiny") if recipe is None else training.read_recipe(recipe)
         asked = start.changed(
-            architecture={"mixers": training.parse_mixers(mixer) if mixer else None},
+            architecture={"mixers": training.parse_mixers(mixer, start.architecture) if mixer else None},
             text={"tokens": tokens},
             schedule={"steps": steps, "batch": batch, "at_once": at_once, "learning_rate": learning_rate, "seed": seed},
         )
-        training.RunFolder(output).require_free()
-        text = training.prepare(
+        text = training.prepare_run(
+            asked,
             training.open_corpus(corpus),
-            output / "text",
-            asked.architecture.vocabulary,
+            output,
             held_out=None if held_out is None else training.open_corpus(held_out),
             tokenizer=tokenizer,
         )

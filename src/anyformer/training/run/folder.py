@@ -1,6 +1,7 @@
 """The folder of a run: what defines the run, which process works on it, what was measured, and in the end the model.
 
-run.json          what decides the outcome; another run is refused in the same folder
+run.json          `identity`, what decides the outcome: another run is refused in the same folder; and `about`, what model
+                  and data were called, for readers
 metrics.jsonl     one line for each thing measured
 tensorboard/      the same for TensorBoard
 checkpoints/      where it stands
@@ -55,18 +56,32 @@ class RunFolder:
         """What defines the run."""
         return self.place / "run.json"
 
-    def begin(self, identity: Mapping[str, Any]) -> None:
+    def begin(self, identity: Mapping[str, Any], about: Mapping[str, Any] | None = None) -> None:
         """Make this the folder of the run, or check that it is already.
+
+        Args:
+            identity: what decides the outcome.
+            about: names and sizes for readers; a run goes on under other names.
 
         Raises:
             TrainingError: if it belongs to another run, or to something else altogether.
         """
-        self.require_free()
+        self.require_same(identity)
         if self.identity_file.is_file():
-            _same(self.identity_file, strict_json.loads(json.dumps(identity)))
             return
         self.place.mkdir(parents=True, exist_ok=True)
-        write_text(self.identity_file, json.dumps(identity, indent=2) + "\n")
+        write_text(self.identity_file, json.dumps({"identity": identity, "about": about or {}}, indent=2) + "\n")
+
+    def require_same(self, identity: Mapping[str, Any], unknown: str | None = None) -> None:
+        """Refuse a place of another run, or of something else altogether; nothing is touched.
+
+        Args:
+            identity: what decides the outcome, as `begin` gets it.
+            unknown: entries of this name are not known yet, and not compared.
+        """
+        self.require_free()
+        if self.identity_file.is_file():
+            _same(self.identity_file, strict_json.loads(json.dumps(identity)), unknown)
 
     def require_free(self) -> None:
         """Refuse a place that holds anything other than a run."""
@@ -129,19 +144,35 @@ def require_only(place: Path, ours: set[str]) -> None:
         )
 
 
-def _same(file: Path, identity: Mapping[str, Any]) -> None:
+def _same(file: Path, identity: Mapping[str, Any], unknown: str | None) -> None:
     try:
-        there, here = _flat(strict_json.read(file)), _flat(identity)
+        there, here = _flat(_identity(strict_json.read(file))), _flat(identity)
     except ValueError as error:
         raise TrainingError(
             f"{file} must say what the run is; it is damaged: {words_of(error)}. Name another output."
         ) from error
     for name in {**there, **here}:
-        if there.get(name) != here.get(name):
+        if there.get(name) != here.get(name) and name.rpartition(".")[2] != unknown:
             raise TrainingError(
                 f"a run must continue as it began; the one in {file.parent} has {name} = {_brief(there.get(name))}, and"
                 f" {_brief(here.get(name))} is asked for. Ask for the same, or name another output folder."
             )
+
+
+FORMERLY = ("corpus", "tokens", "utf8_bytes")
+"""What a text was called, and sizes that follow from its digests: they were once part of what a run is."""
+
+
+def _identity(told: Any) -> Any:
+    """What the run is, also in a folder from before names and sizes had a place of their own."""
+    if not isinstance(told, Mapping):
+        raise ValueError(f"it must be an object; got {told!r:.200}")
+    if set(told) == {"identity", "about"}:
+        return told["identity"]
+    texts = told.get("text")
+    if isinstance(texts, list) and all(isinstance(text, Mapping) for text in texts):
+        return {**told, "text": [{key: text[key] for key in text if key not in FORMERLY} for text in texts]}
+    return told
 
 
 def _row(row: Any) -> dict[str, Any]:
