@@ -10,7 +10,6 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from anyformer.mixers.mixer import Mixer, TokenMixer, divides, positive
 
-
 MOST_HEADS = 1 << 16
 """Far more than any network has."""
 

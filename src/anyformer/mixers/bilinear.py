@@ -1,6 +1,6 @@
 """BProj: a bilinear projection, X W_P for a trained W_P that knows positions but no contents."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from anyformer.errors import MixerError
-from anyformer.mixers.mixer import Mixer, TokenMixer, positive, within
+from anyformer.mixers.mixer import Mixer, TokenMixer, positive
 
 MOST_LENGTH = 1 << 15
 """W_P has the square of it: four gigabytes."""
@@ -51,9 +51,9 @@ class Bilinear(Mixer):
     def __post_init__(self) -> None:
         positive("max_length", self.max_length, MOST_LENGTH)
 
-    def require_within(self, longest: int) -> None:
+    def useful(self, longest: int) -> Mapping[str, int]:
         """W_P beyond the longest sequence is never used."""
-        within("max_length", self.max_length, longest, type(self).max_length, longest)
+        return {"max_length": longest}
 
     def build(self, width: int, dropout: float = 0.0) -> BilinearProjection:
         """The module, with fresh parameters; no weights are dropped."""

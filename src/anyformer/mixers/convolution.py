@@ -1,6 +1,6 @@
 """SepConv: a depth-wise convolution along the tokens, gated or not, with filters shared by groups of channels."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, glu, pad
 
-from anyformer.mixers.mixer import Mixer, TokenMixer, divides, is_exported, positive, within
+from anyformer.mixers.mixer import Mixer, TokenMixer, divides, is_exported, positive
 
 # Where matrices beat the image, measured forward and backward at 768 channels and 16 filters: 1.5 times at 31 taps, 3
 # to 5 times at 128, on 128 and on 512 tokens alike; at 7 taps the image is 3 to 5 times faster.
@@ -87,9 +87,9 @@ class _Filters(Mixer):
         positive("kernel", self.kernel, MOST_TAPS)
         positive("filters", self.filters, MOST_FILTERS)
 
-    def require_within(self, longest: int) -> None:
-        """From one end of a sequence a tap reaches the other at a distance of longest − 1, on either side."""
-        within("kernel", self.kernel, 2 * longest - 1, type(self).kernel, longest)
+    def useful(self, longest: int) -> Mapping[str, int]:
+        """A token reaches the others within longest − 1 on either side."""
+        return {"kernel": 2 * longest - 1}
 
 
 @final

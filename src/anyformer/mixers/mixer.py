@@ -6,7 +6,7 @@ has, and the residual. So the paper's BProj(X) = X + W_O X W_P is `X + W_O(mixer
 
 import reprlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import torch
@@ -101,8 +101,19 @@ class Mixer(ABC):
         """A mixer with the same weights: `convert` keeps them where the old and the new mixer give the same answer."""
         return self
 
+    def useful(self, longest: int) -> Mapping[str, int]:
+        """The most that sequences of at most `longest` tokens can use, for those of its sizes that follow from it."""
+        return {}
+
     def require_within(self, longest: int) -> None:
-        """Refuse sizes that go far beyond sequences of at most so many tokens; most mixers have no such sizes."""
+        """Raise MixerError if a size is more than such sequences can use; the usual one, its default, always may be."""
+        for name, most in self.useful(longest).items():
+            size = getattr(self, name)
+            if size > max(most, getattr(type(self), name, most)):
+                raise MixerError(
+                    f"{name} must be at most {most} where sequences have at most {longest} tokens, for the rest would"
+                    f" never touch one; got {reprlib.repr(size)}. Choose a smaller {name}."
+                )
 
 
 def is_traced() -> bool:
@@ -123,15 +134,6 @@ def positive(name: str, value: int, most: int | None = None) -> None:
     from_one(name, value, MixerError)
     if most is not None and value > most:
         raise MixerError(f"{name} must be at most {most}; got {reprlib.repr(value)}. Choose a smaller one.")
-
-
-def within(name: str, value: int, most: int, usual: int, longest: int) -> None:
-    """Raise MixerError if a size is more than sequences of at most `longest` tokens can use; the usual one may be."""
-    if value > max(most, usual):
-        raise MixerError(
-            f"{name} must be at most {most} where sequences have at most {longest} tokens: the rest would never touch"
-            f" one; got {reprlib.repr(value)}. Choose a smaller {name}."
-        )
 
 
 def divides(name: str, parts: int, width: int) -> None:

@@ -98,12 +98,14 @@ def finetune(
     with a_run():
         from anyformer import training
         from anyformer.training.run.recipe import changed
-        from anyformer.training.tasks.finetune import TUNING
+        from anyformer.training.tasks.finetune import TUNING, Sources
 
+        training.RunFolder(output).require_free()
         examples, unseen = _examples(pairs, questions, held_out)
         schedule = changed(TUNING, batch=batch, at_once=at_once, learning_rate=learning_rate, seed=seed)
+        sources = Sources(tuple(pairs or [str(questions)]), (held_out or "a tenth of the training data",))
         with training_bar("", schedule.for_epochs(len(examples), epochs)) as watch:
-            folder = training.finetune(model, examples, unseen, output, epochs, schedule, watch)
+            folder = training.finetune(model, examples, unseen, output, epochs, schedule, watch, sources)
         _show(folder, json)
 
 

@@ -1,7 +1,7 @@
 """The folder of a run: what defines the run, which process works on it, what was measured, and in the end the model.
 
-run.json          `identity`, what decides the outcome: another run is refused in the same folder; and `about`, what model
-                  and data were called, for readers
+run.json          `identity`, what decides the outcome: another run is refused in the same folder; and for readers `about`,
+                  what model and data were called
 metrics.jsonl     one line for each thing measured
 tensorboard/      the same for TensorBoard
 checkpoints/      where it stands
@@ -11,7 +11,7 @@ model/            the result, as Hugging Face keeps models; its presence says th
 import json
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -131,6 +131,24 @@ class RunFolder:
         """Drop what was measured after a checkpoint, all of it if there is none: it will be measured again."""
         kept = [row for row in self.rows() if step and row["step"] <= step]
         write_text(self.metrics, "".join(json.dumps(row) + "\n" for row in kept))
+
+
+@contextmanager
+def removed_after_a_mistake(place: Path, *names: str) -> Iterator[None]:
+    """After a TrainingError, remove those of the names that were not in the folder before, and a folder that is new."""
+    new = [name for name in names if not (place / name).exists()]
+    is_new = not place.exists()
+    try:
+        yield
+    except TrainingError:
+        for name in new:
+            with suppress(OSError):
+                path = place / name
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        if is_new:
+            with suppress(OSError):  # somebody else may have put something there meanwhile
+                place.rmdir()
+        raise
 
 
 def require_only(place: Path, ours: set[str]) -> None:

@@ -83,9 +83,7 @@ def train(model: nn.Module, task: Task, schedule: Schedule, folder: RunFolder, w
 
 
 @contextmanager
-def run_in(
-    place: Path, identity: Mapping[str, Any], about: Mapping[str, Any] | None = None
-) -> Iterator[RunFolder]:
+def run_in(place: Path, identity: Mapping[str, Any], about: Mapping[str, Any] | None = None) -> Iterator[RunFolder]:
     """A run's folder, held by the main process of those that share the run; `about` is for its readers."""
     folder, shared = RunFolder(place), processes()
     if shared.is_main_process:

@@ -3,7 +3,7 @@
 import hashlib
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,15 @@ Examples = Pairs | tuple[Question, ...]
 """Training examples, as `read_pairs` and `read_questions` give them."""
 
 
+@dataclass(frozen=True)
+class Sources:
+    """What examples are called; the same ones under other names are the same run."""
+
+    training: tuple[str, ...] = ()
+    held_out: tuple[str, ...] = ()
+
+
+UNNAMED = Sources()
 TUNING = Schedule(batch=32, learning_rate=5e-4, warmup=0.1)
 """Suits small models; for BERT_BASE a tenth of this rate is usual."""
 KINDS = ("mixer-bert", "bert")
@@ -42,6 +51,7 @@ def finetune(
     epochs: float = 3.0,
     schedule: Schedule = TUNING,
     watch: Watch | None = None,
+    sources: Sources = UNNAMED,
 ) -> RunFolder:
     """Learn the classes of texts from pairs, or to find answers from questions.
 
@@ -53,6 +63,7 @@ def finetune(
         schedule: how; its steps are set by the epochs.
         epochs: how often every example, or window of a context, is seen.
         watch: called with every measurement.
+        sources: what the examples are called, for readers of the run's folder.
 
     Raises:
         TrainingError: if the model is not usable, the folder belongs to another run, or the classes differ.
@@ -69,11 +80,17 @@ def finetune(
     require_fair_shares(schedule)
     identity = {
         "model": _model_digest(bert),
-        "training": _digest(training),
-        "held_out": _digest(held_out),
+        "training": digest_of(training),
+        "held_out": digest_of(held_out),
         "schedule": asdict(schedule),
     }
-    with run_in(place, identity) as folder:
+    about = {
+        "model": {"path": str(model), "weights": sum(one.numel() for one in bert.parameters())},
+        "training": {"sources": list(sources.training), "examples": len(training)},
+        "held_out": {"sources": list(sources.held_out), "examples": len(held_out)},
+        "epochs": epochs,
+    }
+    with run_in(place, identity, about) as folder:
         if not folder.is_complete:
             finish(folder, train(bert, task, schedule, folder, watch), tokenizer)
     return folder
@@ -201,6 +218,6 @@ def _model_digest(bert: Any) -> str:
     return digest.hexdigest()
 
 
-def _digest(examples: Examples) -> str:
-    """The repr of frozen data shows all of it."""
+def digest_of(examples: Examples) -> str:
+    """Of all that they say, not of where they come from: the repr of frozen data shows all of it."""
     return hashlib.sha256(repr(examples).encode()).hexdigest()

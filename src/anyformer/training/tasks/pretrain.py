@@ -4,8 +4,7 @@ import contextlib
 import json
 import math
 import os
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,7 @@ from anyformer.training.data.tokens import (
 )
 from anyformer.training.data.vocabulary import load_tokenizer, tokenizer_digest, train_tokenizer
 from anyformer.training.run import seeds
-from anyformer.training.run.folder import RunFolder
+from anyformer.training.run.folder import RunFolder, removed_after_a_mistake
 from anyformer.training.run.loop import finish, require_fair_shares, run_in, train
 from anyformer.training.run.metrics import Watch
 from anyformer.training.run.processes import processes
@@ -95,11 +94,10 @@ def prepare_run(
     RunFolder(place).require_free()
     require_possible(recipe)
     _require_same_run(recipe, corpus, place, held_out, tokenizer)
-    with _removed_after_a_mistake(place):
+    with removed_after_a_mistake(place, "text") if processes().is_main_process else contextlib.nullcontext():
         vocabulary = recipe.architecture.vocabulary
         text = prepare(corpus, place / "text", vocabulary, held_out=held_out, tokenizer=tokenizer)
-        for ids in (text.train, text.valid):
-            require_sequences(ids, recipe.text.tokens)
+        require_windows(recipe, text)
     return text
 
 
@@ -127,20 +125,10 @@ def _require_same_run(
     folder.require_same(identity(tokenizer_digest(words)))
 
 
-@contextlib.contextmanager
-def _removed_after_a_mistake(place: Path) -> Iterator[None]:
-    """Remove a text that could not be prepared, unless some of it was there before."""
-    text = place / "text"
-    new = [folder for folder in (text, place) if not folder.exists()]
-    try:
-        yield
-    except TrainingError:
-        if processes().is_main_process and text in new:
-            shutil.rmtree(text, ignore_errors=True)
-            with contextlib.suppress(OSError):  # others may have put something there meanwhile
-                for folder in new[1:]:
-                    folder.rmdir()
-        raise
+def require_windows(recipe: Recipe, text: Prepared) -> None:
+    """Refuse a text that does not fill one window."""
+    for ids in (text.train, text.valid):
+        require_sequences(ids, recipe.text.tokens)
 
 
 def prepare(
