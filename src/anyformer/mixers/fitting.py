@@ -36,8 +36,7 @@ def fitting(described: str | Mapping[str, Any], sizes: NetworkSizes) -> Mixer:
     """
     if isinstance(described, str):
         name, given = CATALOGUE.read(described)
-    else:
-        given = dict(described)
-        name = given.pop("kind", None)
-    left_out = sizes.for_parameters(CATALOGUE.parameters(name)) if name in CATALOGUE else {}
-    return from_json({**left_out, **given, "kind": name})
+        described = {**given, "kind": name}
+    kind = described.get("kind")
+    left_out = sizes.for_parameters(CATALOGUE.parameters(kind)) if kind in CATALOGUE else {}
+    return from_json({**left_out, **described})

@@ -18,7 +18,7 @@ from anyformer.training.data.pairs import Pairs, split_pairs
 from anyformer.training.run.folder import RunFolder, removed_after_a_mistake, require_only
 from anyformer.training.run.metrics import Watch
 from anyformer.training.run.recipe import Architecture, Recipe, Schedule, Text
-from anyformer.training.tasks.finetune import TUNING, digest_of, finetune
+from anyformer.training.tasks.finetune import TUNING, digest_of, finetune, require_classes
 from anyformer.training.tasks.pretrain import Prepared, prepare, pretrain, require_windows
 
 EXPERIMENT = "mixers"
@@ -126,6 +126,7 @@ def prepare_all(budget: Budget, corpus: Corpus, held_out: Corpus | None, pairs: 
     folder = RunFolder(place)
     if folder.identity_file.is_file():
         require_only(place, {folder.identity_file.name, "text", "runs", "report"})
+    require_classes(pairs)
     training, unseen = split_pairs(pairs, TENTH, seed=0)
     identity = _identity(budget, corpus, held_out, pairs)
     with removed_after_a_mistake(place, folder.identity_file.name, "text"):

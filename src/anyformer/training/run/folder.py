@@ -1,7 +1,7 @@
 """The folder of a run: what defines the run, which process works on it, what was measured, and in the end the model.
 
-run.json          `identity`, what decides the outcome: another run is refused in the same folder; and for readers `about`,
-                  what model and data were called
+run.json          `identity`, what decides the outcome: another run is refused in the same folder; and `about`, what the
+                  model and the data were called
 metrics.jsonl     one line for each thing measured
 tensorboard/      the same for TensorBoard
 checkpoints/      where it stands
@@ -9,6 +9,7 @@ model/            the result, as Hugging Face keeps models; its presence says th
 """
 
 import json
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -153,8 +154,10 @@ def removed_after_a_mistake(place: Path, *names: str) -> Iterator[None]:
 
 def require_only(place: Path, ours: set[str]) -> None:
     """Refuse a file, and a folder that holds anything other than the given names."""
-    if place.exists() and not place.is_dir():
-        raise TrainingError(f"the output must be a folder; {place} is a file. Name another.")
+    # A link that leads nowhere is no folder either.
+    there = next((path for path in (place, *place.parents) if os.path.lexists(path)), place)
+    if os.path.lexists(there) and not there.is_dir():
+        raise TrainingError(f"the output must be a folder; {there} is a file. Name another.")
     if place.is_dir() and (others := {path.name for path in place.iterdir()} - ours):
         raise TrainingError(
             f"the output must be a new or empty folder, or one of the same kind; {place} has {min(others)} in it."

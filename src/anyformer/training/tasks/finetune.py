@@ -103,8 +103,7 @@ def _classes(
 
     if training.names != held_out.names:
         raise TrainingError(f"what is held out must have the labels {training.names}; got {held_out.names}.")
-    if len(training.names) < 2:
-        raise TrainingError(f"labels must be at least two; got {', '.join(training.names)} alone. Give more rows.")
+    require_classes(training)
     labels = {"num_labels": len(training.names), "id2label": dict(enumerate(training.names))}
     bert, tokenizer = _pretrained(MixerBertForSequenceClassification, model, schedule, labels)
     longest = _longest(bert)
@@ -216,6 +215,12 @@ def _model_digest(bert: Any) -> str:
         digest.update(name.encode())
         digest.update(parameter.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()
+
+
+def require_classes(pairs: Pairs) -> None:
+    """Refuse pairs that are all of one class."""
+    if len(pairs.names) < 2:
+        raise TrainingError(f"labels must be at least two; got {', '.join(pairs.names)} alone. Give more rows.")
 
 
 def digest_of(examples: Examples) -> str:
