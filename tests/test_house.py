@@ -104,12 +104,8 @@ WITHIN = {
         *("flex", "sparse", "reference"),
         *("widening", "module", "huggingface"),
     ],
-<<<<<<< HEAD
-    "training": ["data", "run", "tasks", "evaluation", "copying", "reproduction", "sparse_lm"],
-=======
-    "training": ["data", "run", "tasks", "copying", "comparison", "reproduction", "sparse_lm"],
-    "training.comparison": ["entailment", "baselines", "statistics"],
->>>>>>> entailment
+    "training": ["data", "run", "tasks", "evaluation", "copying", "comparison", "reproduction", "sparse_lm"],
+    "training.comparison": ["entailment", "baselines", "statistics", "budgets", "entrants", "jobs", "runs"],
     "contextuality": [
         *("places", "nearest", "closest", "indexing", "band", "pairs", "similarity", "sequences", "layers", "report"),
         *("models", "sensitivity", "witnesses", "measure", "controls"),

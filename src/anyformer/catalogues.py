@@ -61,11 +61,16 @@ class Catalogue(Mapping[str, Callable[..., Made]], Generic[Made]):
 
     def parse(self, text: str, *sizes: Any) -> Made:
         """A name with parameters as on a command line: `strided:stride=4`, or `entmax:1.5` if it has only one."""
+        name, parameters = self.read(text)
+        return self.make(name, *sizes, **parameters)
+
+    def read(self, text: str) -> tuple[str, dict[str, Value]]:
+        """The name and the parameters that are written on a command line, before anything is made of them."""
         name, settings = split_name(text)
         taken = list(self.parameters(name)) if name in self else []
         if len(taken) == len(settings) == 1 and "=" not in settings[0]:
-            return self.make(name, *sizes, **{taken[0]: value_of(settings[0])})
-        return self.make(name, *sizes, **self._settings(name, settings, taken))
+            return name, {taken[0]: value_of(settings[0])}
+        return name, self._settings(name, settings, taken)
 
     def parameters(self, name: str) -> dict[str, Any]:
         """The parameters that a thing takes, with their defaults."""

@@ -11,6 +11,9 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from anyformer.mixers.mixer import Mixer, TokenMixer, divides, is_traced, positive
 
+MOST_HEADS = 1 << 16
+"""Far more than any network has."""
+
 
 class AttentionHeads(TokenMixer):
     """Queries, keys and values of several heads, with the names and shapes of BERT's weights."""
@@ -91,7 +94,7 @@ class Attention(Mixer):
     heads: int = 12
 
     def __post_init__(self) -> None:
-        positive("heads", self.heads)
+        positive("heads", self.heads, MOST_HEADS)
 
     def build(self, width: int, dropout: float = 0.0) -> SelfAttention:
         """The module, with fresh parameters."""

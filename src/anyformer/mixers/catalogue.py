@@ -151,7 +151,7 @@ def _place(mixer: object) -> str:
 
 
 def hybrid(
-    layers: int, convolutions: int, *, below: Mixer | None = None, above: Mixer | None = None
+    layers: int, convolutions: int, *, below: Mixer | None = None, above: Mixer | None = None, heads: int = 12
 ) -> tuple[Mixer, ...]:
     """One mixer a layer: convolutions on the side of the input, attention above. The paper found one or two to be best.
 
@@ -159,7 +159,8 @@ def hybrid(
         layers: how many in all.
         convolutions: how many of them, counted from the input.
         below: another mixer than Convolution() for the first layers.
-        above: another mixer than Attention() for the rest.
+        above: another mixer than attention for the rest.
+        heads: of attention; they must divide the width.
 
     Example:
         >>> hybrid(3, 1)
@@ -167,4 +168,4 @@ def hybrid(
     """
     if not 0 <= convolutions <= layers:
         raise MixerError(f"convolutions must be from 0 to layers = {layers}; got {convolutions}.")
-    return (below or Convolution(),) * convolutions + (above or Attention(),) * (layers - convolutions)
+    return (below or Convolution(),) * convolutions + (above or Attention(heads),) * (layers - convolutions)

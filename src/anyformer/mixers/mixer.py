@@ -4,8 +4,9 @@ A mixer stands where self-attention stood in a block: after it come the block's 
 has, and the residual. So the paper's BProj(X) = X + W_O X W_P is `X + W_O(mixer(X))`.
 """
 
+import reprlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import torch
@@ -105,19 +106,46 @@ class Mixer(ABC):
         """A mixer with the same weights: `convert` keeps them where the old and the new mixer give the same answer."""
         return self
 
+    def useful(self, longest: int) -> Mapping[str, int]:
+        """The most that sequences of at most `longest` tokens can use, for those of its sizes that follow from it."""
+        return {}
+
+    def require_within(self, longest: int) -> None:
+        """Raise MixerError if a size is more than such sequences can use; the usual one, its default, always may be."""
+        for name, most in self.useful(longest).items():
+            size = getattr(self, name)
+            if size > max(most, getattr(type(self), name, most)):
+                raise MixerError(
+                    f"{name} must be at most {most} where sequences have at most {longest} tokens, for the rest would"
+                    f" never touch one; got {reprlib.repr(size)}. Choose a smaller {name}."
+                )
+
 
 def is_traced() -> bool:
     """Whether a graph is being traced that must work for every mask and every length, not only for the present ones."""
-    return torch.jit.is_tracing() or torch.compiler.is_compiling() or torch.compiler.is_exporting()
+    return is_exported() or torch.compiler.is_compiling()
 
 
-def positive(name: str, value: int) -> None:
-    """Raise MixerError unless the value is a whole number from 1."""
+def is_exported() -> bool:
+    """Whether the graph that is being traced must work for every length.
+
+    torch.compile makes another graph for another length, or one that checks on which side of a bound a length is.
+    """
+    return torch.jit.is_tracing() or torch.compiler.is_exporting()
+
+
+def positive(name: str, value: int, most: int | None = None) -> None:
+    """Raise MixerError unless the value is a whole number from 1, and at most `most`."""
     from_one(name, value, MixerError)
+    if most is not None and value > most:
+        raise MixerError(f"{name} must be at most {most}; got {reprlib.repr(value)}. Choose a smaller one.")
 
 
 def divides(name: str, parts: int, width: int) -> None:
     """Raise MixerError unless the width can be cut into so many equal parts."""
     positive("width", width)
     if width % parts:
-        raise MixerError(f"{name} must divide the width; got {name} = {parts} and width = {width}.")
+        nearest = next(count for count in range(min(parts, width), 0, -1) if width % count == 0)
+        raise MixerError(
+            f"{name} must divide the width; got {name} = {parts} and width = {width}. Choose {nearest}, for example."
+        )

@@ -63,15 +63,14 @@ def pretrain(
         load_plugins(plugin)
         start = training.Recipe.of_size(size or "tiny") if recipe is None else training.read_recipe(recipe)
         asked = start.changed(
-            architecture={"mixers": training.parse_mixers(mixer) if mixer else None},
+            architecture={"mixers": training.parse_mixers(mixer, start.architecture) if mixer else None},
             text={"tokens": tokens},
             schedule={"steps": steps, "batch": batch, "at_once": at_once, "learning_rate": learning_rate, "seed": seed},
         )
-        training.RunFolder(output).require_free()
-        text = training.prepare(
+        text = training.prepare_run(
+            asked,
             training.open_corpus(corpus),
-            output / "text",
-            asked.architecture.vocabulary,
+            output,
             held_out=None if held_out is None else training.open_corpus(held_out),
             tokenizer=tokenizer,
         )
@@ -103,13 +102,15 @@ def finetune(
     with a_run():
         from anyformer import training
         from anyformer.training.run.recipe import changed
-        from anyformer.training.tasks.finetune import TUNING
+        from anyformer.training.tasks.finetune import TUNING, Sources
 
         load_plugins(plugin)
+        training.RunFolder(output).require_free()
         examples, unseen = _examples(pairs, questions, held_out)
         schedule = changed(TUNING, batch=batch, at_once=at_once, learning_rate=learning_rate, seed=seed)
+        sources = Sources(tuple(pairs or [str(questions)]), (held_out or "a tenth of the training data",))
         with training_bar("", schedule.for_epochs(len(examples), epochs)) as watch:
-            folder = training.finetune(model, examples, unseen, output, epochs, schedule, watch)
+            folder = training.finetune(model, examples, unseen, output, epochs, schedule, watch, sources)
         _show(folder, json)
 
 

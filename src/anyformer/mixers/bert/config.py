@@ -8,6 +8,7 @@ from transformers import BertConfig
 from anyformer.errors import MixerError
 from anyformer.mixers.attention import Attention
 from anyformer.mixers.catalogue import from_json, to_json
+from anyformer.mixers.fitting import NetworkSizes, fitting
 from anyformer.mixers.mixer import NORMS, Mixer
 
 
@@ -32,7 +33,8 @@ class MixerBertConfig(BertConfig):
     def __post_init__(self, **kwargs: Any) -> None:
         super().__post_init__(**kwargs)
         if self.mixers is not None:
-            self.mixers = [_described(mixer) for mixer in self.mixers]
+            sizes = NetworkSizes(self.hidden_size, self.num_attention_heads, self.max_position_embeddings)
+            self.mixers = [_described(mixer, sizes) for mixer in self.mixers]
         if self.norm not in NORMS:
             raise MixerError(f"norm must be one of {', '.join(NORMS)}; got {self.norm!r}.")
         if self.is_decoder or self.add_cross_attention:
@@ -53,11 +55,13 @@ class MixerBertConfig(BertConfig):
         return tuple(from_json(described) for described in self.mixers)
 
 
-def _described(mixer: Mixer | Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON object of a mixer, complete with the sizes that were left out."""
+def _described(mixer: Mixer | Mapping[str, Any], sizes: NetworkSizes) -> dict[str, Any]:
+    """The JSON object of a mixer, complete with the sizes that were left out, as they fit the network."""
     if not isinstance(mixer, Mixer | Mapping):
         raise MixerError(
             f"mixers must be mixers or their JSON objects, one a layer; got {mixer!r}. A class of your own"
             " must be registered first, by register_mixer."
         )
-    return to_json(mixer if isinstance(mixer, Mixer) else from_json(mixer))
+    made = mixer if isinstance(mixer, Mixer) else fitting(mixer, sizes)
+    made.require_within(sizes.longest)
+    return to_json(made)

@@ -85,14 +85,14 @@ def train(model: nn.Module, task: Task, schedule: Schedule, folder: RunFolder, w
 
 
 @contextmanager
-def run_in(place: Path, identity: Mapping[str, Any]) -> Iterator[RunFolder]:
-    """A run's folder, held by the main process of those that share the run."""
+def run_in(place: Path, identity: Mapping[str, Any], about: Mapping[str, Any] | None = None) -> Iterator[RunFolder]:
+    """A run's folder, held by the main process of those that share the run; `about` is for its readers."""
     folder, shared = RunFolder(place), processes()
     if shared.is_main_process:
-        folder.require_free()
+        folder.require_same(identity)
     with folder.held() if shared.is_main_process else nullcontext():
         if shared.is_main_process:
-            folder.begin(identity)
+            folder.begin(identity, about)
         shared.wait_for_everyone()
         if not folder.identity_file.is_file():
             raise TrainingError(f"the output must be on a disk that all hosts share; {place} is not. Name another.")

@@ -10,6 +10,7 @@ from anyformer.errors import TrainingError
 from anyformer.mixers.attention import Attention
 from anyformer.mixers.bilinear import Bilinear
 from anyformer.mixers.catalogue import to_json
+from anyformer.mixers.fitting import NetworkSizes
 from anyformer.mixers.mixer import NORMS, Mixer
 from anyformer.training.run.ranges import a_share, at_least_one, one_of
 
@@ -54,6 +55,13 @@ class Architecture:
                 f"mixers must be one for all layers or one for each of the {self.layers} layers;"
                 f" got {len(self.mixers)}. Name as many, or change layers."
             )
+        for mixer in self.mixers:
+            mixer.require_within(self.longest)
+
+    @property
+    def sizes(self) -> NetworkSizes:
+        """What follows for mixers that are named without sizes."""
+        return NetworkSizes(self.width, self.heads, self.longest)
 
     @property
     def stack(self) -> tuple[Mixer, ...]:

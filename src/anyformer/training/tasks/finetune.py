@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,15 @@ Examples = Pairs | tuple[Question, ...]
 """Training examples, as `read_pairs` and `read_questions` give them."""
 
 
+@dataclass(frozen=True)
+class Sources:
+    """What examples are called; the same ones under other names are the same run."""
+
+    training: tuple[str, ...] = ()
+    held_out: tuple[str, ...] = ()
+
+
+UNNAMED = Sources()
 TUNING = Schedule(batch=32, learning_rate=5e-4, warmup=0.1)
 """Suits small models; for BERT_BASE a tenth of this rate is usual."""
 
@@ -37,6 +46,7 @@ def finetune(
     epochs: float = 3.0,
     schedule: Schedule = TUNING,
     watch: Watch | None = None,
+    sources: Sources = UNNAMED,
 ) -> RunFolder:
     """Learn the classes of texts, or numbers, from pairs, or to find answers from questions.
 
@@ -48,6 +58,7 @@ def finetune(
         schedule: how; its steps are set by the epochs.
         epochs: how often every example, or window of a context, is seen.
         watch: called with every measurement.
+        sources: what the examples are called, for readers of the run's folder.
 
     Raises:
         TrainingError: if the model is not usable, the folder belongs to another run, or the classes differ.
@@ -64,11 +75,17 @@ def finetune(
     require_fair_shares(schedule)
     identity = {
         "model": _model_digest(bert),
-        "training": _digest(training),
-        "held_out": _digest(held_out),
+        "training": digest_of(training),
+        "held_out": digest_of(held_out),
         "schedule": asdict(schedule),
     }
-    with run_in(place, identity) as folder:
+    about = {
+        "model": {"path": str(model), "weights": sum(one.numel() for one in bert.parameters())},
+        "training": {"sources": list(sources.training), "examples": len(training)},
+        "held_out": {"sources": list(sources.held_out), "examples": len(held_out)},
+        "epochs": epochs,
+    }
+    with run_in(place, identity, about) as folder:
         if not folder.is_complete:
             finish(folder, train(bert, task, schedule, folder, watch), tokenizer)
     return folder
@@ -82,8 +99,7 @@ def _labels(
     if training.names != held_out.names:
         wanted, got = (pairs.names or "numbers" for pairs in (training, held_out))
         raise TrainingError(f"what is held out must have the labels {wanted}; got {got}.")
-    if len(training.names) == 1:
-        raise TrainingError(f"labels must be at least two; got {', '.join(training.names)} alone. Give more rows.")
+    require_classes(training)
     bert, tokenizer = pretrained(MixerBertForSequenceClassification, model, schedule.seed, _head(training.names))
     longest = longest_input(bert)
     seen, unseen = (encode_pairs(pairs, tokenizer, longest) for pairs in (training, held_out))
@@ -124,6 +140,12 @@ def _model_digest(bert: Any) -> str:
     return digest.hexdigest()
 
 
-def _digest(examples: Examples) -> str:
-    """The repr of frozen data shows all of it."""
+def require_classes(pairs: Pairs) -> None:
+    """Refuse pairs that are all of one class; numbers have none."""
+    if len(pairs.names) == 1:
+        raise TrainingError(f"labels must be at least two; got {', '.join(pairs.names)} alone. Give more rows.")
+
+
+def digest_of(examples: Examples) -> str:
+    """Of all that they say, not of where they come from: the repr of frozen data shows all of it."""
     return hashlib.sha256(repr(examples).encode()).hexdigest()
