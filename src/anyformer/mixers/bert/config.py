@@ -1,7 +1,7 @@
 """The configuration of a BERT with one mixer a layer."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from transformers import BertConfig
 
@@ -9,6 +9,8 @@ from anyformer.errors import MixerError
 from anyformer.mixers.attention import Attention
 from anyformer.mixers.catalogue import from_json, to_json
 from anyformer.mixers.mixer import NORMS, Mixer
+
+_NAMES: Final = ("id2label", "label2id")
 
 
 class MixerBertConfig(BertConfig):
@@ -30,6 +32,7 @@ class MixerBertConfig(BertConfig):
     norm: str = "after"
 
     def __post_init__(self, **kwargs: Any) -> None:
+        self.id2label, self.label2id = _both_ways(self.id2label, self.label2id)
         super().__post_init__(**kwargs)
         if self.mixers is not None:
             self.mixers = [_described(mixer) for mixer in self.mixers]
@@ -39,6 +42,13 @@ class MixerBertConfig(BertConfig):
             raise MixerError(
                 "a BERT of mixers must be an encoder; got is_decoder or add_cross_attention. Leave them out."
             )
+
+    @classmethod
+    def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
+        """As every config does; names of classes among `kwargs` replace those in the file in both directions."""
+        given = {key: kwargs.pop(key) for key in _NAMES if kwargs.get(key) is not None}
+        kept = {key: entry for key, entry in config_dict.items() if not (given and key in _NAMES)}
+        return super().from_dict({**kept, **given}, **kwargs)
 
     @property
     def layer_mixers(self) -> tuple[Mixer, ...]:
@@ -58,3 +68,18 @@ def _described(mixer: Mixer | Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(mixer, Mixer | Mapping):
         raise MixerError(f"mixers must be mixers or their JSON objects, one a layer; got {mixer!r}.")
     return to_json(mixer if isinstance(mixer, Mixer) else from_json(mixer))
+
+
+Names = dict[Any, Any] | None
+
+
+def _both_ways(id2label: Names, label2id: Names) -> tuple[Names, Names]:
+    """The names of classes by number, and the numbers by name; `transformers` leaves either as it is.
+
+    LABEL_0, LABEL_1, … are what it makes up, so beside other names they say nothing.
+    """
+    if id2label is None:
+        return (None, None) if label2id is None else ({number: name for name, number in label2id.items()}, label2id)
+    if label2id is None or all(str(name).startswith("LABEL_") for name in label2id):
+        label2id = {name: int(number) for number, name in id2label.items()}
+    return id2label, label2id
