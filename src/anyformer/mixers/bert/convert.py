@@ -82,8 +82,9 @@ def convert(bert: torch.nn.Module, mixers: Sequence[Mixer]) -> MixerBertPreTrain
         for layer, (old, new) in enumerate(zip(before.layer_mixers, config.layer_mixers, strict=True))
         if old.same_weights_as() != new.same_weights_as()
     ]
-    _copy(bert, converted, changed)
+    # First the type: weights that pass through another one are rounded.
     converted.to(dtype=bert.dtype, device=bert.device).train(bert.training)
+    _copy(bert, converted, changed)
     return converted
 
 
