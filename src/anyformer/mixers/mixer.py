@@ -57,12 +57,12 @@ class TokenMixer(nn.Module, ABC):
     def reset_parameters(self, normal: Callable[..., Any] = nn.init.normal_) -> None:
         """Draw new values for the parameters that are not in a submodule, by `normal(parameter, std=…)`."""
 
-    def weights(self, hidden: Tensor, attention_mask: Tensor | None = None) -> Tensor:
-        """(batch, heads, tokens, tokens): how much each token takes from each other one; only attention has them."""
-        raise MixerError(
-            f"attention weights must come from attention; {type(self).__name__} has none."
-            " Ask without output_attentions, or see the movement of tokens by measure_movement."
-        )
+    def weights(self, hidden: Tensor, attention_mask: Tensor | None = None) -> Tensor | None:
+        """(batch, heads, tokens, tokens): how much each token takes from each other one; None if there is no such thing.
+
+        Only attention has them; `measure_movement` shows for every mixer how tokens move with others.
+        """
+        return None
 
     def kept(self, hidden: Tensor, attention_mask: Tensor | None) -> Tensor | None:
         """The mask as Booleans, after a look at the shapes."""

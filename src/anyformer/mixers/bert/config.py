@@ -1,7 +1,7 @@
 """The configuration of a BERT with one mixer a layer."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from transformers import BertConfig
 
@@ -10,6 +10,8 @@ from anyformer.mixers.attention import Attention
 from anyformer.mixers.catalogue import from_json, to_json
 from anyformer.mixers.fitting import NetworkSizes, fitting
 from anyformer.mixers.mixer import NORMS, Mixer
+
+_NAMES: Final = ("id2label", "label2id")
 
 
 class MixerBertConfig(BertConfig):
@@ -31,6 +33,7 @@ class MixerBertConfig(BertConfig):
     norm: str = "after"
 
     def __post_init__(self, **kwargs: Any) -> None:
+        self.id2label, self.label2id = _both_ways(self.id2label, self.label2id)
         super().__post_init__(**kwargs)
         if self.mixers is not None:
             sizes = NetworkSizes(self.hidden_size, self.num_attention_heads, self.max_position_embeddings)
@@ -41,6 +44,13 @@ class MixerBertConfig(BertConfig):
             raise MixerError(
                 "a BERT of mixers must be an encoder; got is_decoder or add_cross_attention. Leave them out."
             )
+
+    @classmethod
+    def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
+        """As every config does; names of classes among `kwargs` replace those in the file in both directions."""
+        given = {key: kwargs.pop(key) for key in _NAMES if kwargs.get(key) is not None}
+        kept = {key: entry for key, entry in config_dict.items() if not (given and key in _NAMES)}
+        return super().from_dict({**kept, **given}, **kwargs)
 
     @property
     def layer_mixers(self) -> tuple[Mixer, ...]:
@@ -65,3 +75,18 @@ def _described(mixer: Mixer | Mapping[str, Any], sizes: NetworkSizes) -> dict[st
     made = mixer if isinstance(mixer, Mixer) else fitting(mixer, sizes)
     made.require_within(sizes.longest)
     return to_json(made)
+
+
+Names = dict[Any, Any] | None
+
+
+def _both_ways(id2label: Names, label2id: Names) -> tuple[Names, Names]:
+    """The names of classes by number, and the numbers by name; `transformers` leaves either as it is.
+
+    LABEL_0, LABEL_1, … are what it makes up, so beside other names they say nothing.
+    """
+    if id2label is None:
+        return (None, None) if label2id is None else ({number: name for name, number in label2id.items()}, label2id)
+    if label2id is None or all(str(name).startswith("LABEL_") for name in label2id):
+        label2id = {name: int(number) for number, name in id2label.items()}
+    return id2label, label2id
