@@ -47,11 +47,11 @@ def _budget(
     seeds: int,
     entrants: tuple[str, ...],
     *,
-    trial_steps: int = 500,
+    trial_steps: int = 400,
     tuning_rates: tuple[float, ...] = (3e-4, 1e-3),
     ablations: tuple[str, ...] = (),
 ) -> Budget:
-    often = max(schedule.steps // 25, 10)
+    often = max(schedule.steps // 15, 10)
     spaced = replace(schedule, evaluate_every=often, save_every=often, learning_rate=rates[0])
     smaller = SMALL / max(architecture.width, SMALL)
     tuning = replace(TUNING, precision=schedule.precision)
@@ -73,10 +73,10 @@ BUDGETS = {
     "hours": _budget(
         Architecture(layers=3, width=128, heads=4, vocabulary=4096, longest=128, dropout=0.0),
         Text(tokens=128),
-        Schedule(steps=7500, batch=32, precision="bf16"),
+        Schedule(steps=7350, batch=32, precision="bf16"),
         (1e-3, 2e-3, 4e-3),
         *(3.0, 87, 2, ("bilinear", "convolution", "attention", "hybrid-1")),
-        ablations=("attention", "bilinear"),
+        ablations=("attention",),
     ),
     "days": _budget(
         Architecture(layers=4, width=256, heads=4, vocabulary=8192, longest=128, dropout=0.1),

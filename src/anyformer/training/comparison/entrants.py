@@ -27,9 +27,9 @@ class Entrant:
         return budget.recipe.changed(architecture=architecture, schedule={"seed": seed, "learning_rate": rate})
 
 
-def entrants_of(budget: Budget, own: Sequence[Entrant] = ()) -> tuple[Entrant, ...]:
-    """What is compared: the user's own entrants, or those that the budget names."""
-    return tuple(own) or tuple(entrant_named(name, budget) for name in budget.entrants)
+def entrants_of(budget: Budget) -> tuple[Entrant, ...]:
+    """What the budget compares."""
+    return tuple(entrant_named(name, budget) for name in budget.entrants)
 
 
 def ablations_of(budget: Budget, entrants: Sequence[Entrant]) -> tuple[Entrant, ...]:

@@ -29,12 +29,20 @@ from anyformer.training.data.corpus import Corpus
 from anyformer.training.data.vocabulary import load_tokenizer
 from anyformer.training.evaluation.predicting import predict
 from anyformer.training.evaluation.words import WordScores, measure_words
-from anyformer.training.run.folder import RunFolder, require_only
+from anyformer.training.run.folder import RunFolder, removed_after_a_mistake, require_only
 from anyformer.training.run.recipe import Schedule
 from anyformer.training.run.writing import writing
 from anyformer.training.tasks.finetune import finetune
 from anyformer.training.tasks.masked_words import Marks
-from anyformer.training.tasks.pretrain import Prepared, fresh, prepare, pretrain
+from anyformer.training.tasks.pretrain import (
+    Prepared,
+    fresh,
+    prepare,
+    pretrain,
+    require_possible,
+    require_windows,
+    tokens_of,
+)
 
 FOLDERS = frozenset({"text", "rates", "pretraining", "words", "untrained", "tuning", "test", "locks", "report"})
 
@@ -63,7 +71,7 @@ class Comparison:
         both, seeds = (*self.entrants, *self.ablations), range(self.budget.seeds)
         rates = [job for entrant in both for job in self.rate_trials(entrant)]
         words = [Words.of(self, entrant, seed) for seed in seeds for entrant in self.entrants]
-        extra = [Words.of(self, entrant, seed) for seed in seeds for entrant in self.ablations]
+        extra = [Words.of(self, entrant, 0) for entrant in self.ablations]
         tunings = [
             job
             for seed in seeds
@@ -79,7 +87,11 @@ class Comparison:
             for entrant in self.entrants
             for is_pretrained in (True, False)
         ]
-        return [*rates, *ordered, *words, *extra, *tunings, *tests]
+        # What the table needs comes first; ablations are by the way.
+        count = len(self.entrants) * self.budget.seeds
+        main = [job for job in rates if job.entrant in self.entrants]
+        other = [job for job in rates if job.entrant not in self.entrants]
+        return [*main, *ordered[:count], *words, *tunings, *tests, *other, *ordered[count:], *extra]
 
     def rate_trials(self, entrant: Entrant) -> tuple["RateTrial", ...]:
         """A short run for each rate; none where there is nothing to choose."""
@@ -410,30 +422,25 @@ def begin(
     folder = RunFolder(place)
     if folder.identity_file.is_file():
         require_only(place, {folder.identity_file.name, *FOLDERS})
-    folder.begin(identity(budget, entrants, corpus, texts, entailment))
     valid, test = texts
-    vocabulary = budget.recipe.architecture.vocabulary
-    text = prepare(corpus, place / "text", vocabulary, held_out=valid)
-    if test is None:
-        return Comparison(budget, entrants, text, text.valid, entailment, place)
-    tokenizer = place / "text" / "tokenizer"
-    other = prepare(corpus, place / "text" / "measured", vocabulary, held_out=test, tokenizer=tokenizer)
-    return Comparison(budget, entrants, text, other.valid, entailment, place)
+    for one in entrants:
+        require_possible(one.recipe(budget, 0, budget.rates[0]))
+    with removed_after_a_mistake(place, folder.identity_file.name, "text"):
+        folder.begin(identity(budget, corpus, texts, entailment))
+        text = prepare(corpus, place / "text", budget.recipe.architecture.vocabulary, held_out=valid)
+        require_windows(budget.recipe, text)
+        measured = text.valid if test is None else tokens_of(test, text.tokenizer, place / "text" / "measured.npy").ids
+    return Comparison(budget, entrants, text, measured, entailment, place)
 
 
 def identity(
-    budget: Budget,
-    entrants: Sequence[Entrant],
-    corpus: Corpus,
-    texts: tuple[Corpus | None, Corpus | None],
-    entailment: Entailment,
+    budget: Budget, corpus: Corpus, texts: tuple[Corpus | None, Corpus | None], entailment: Entailment
 ) -> dict[str, Any]:
-    """Everything that decides the outcomes; seeds are left out, because more of them may follow."""
-    both = (*entrants, *ablations_of(budget, entrants))
+    """Everything that all runs share; seeds and entrants are left out, because more of them may follow."""
     parts = {"train": entailment.train, "validation": entailment.validation, "test": entailment.test}
     return {
         "experiment": "mixers",
-        "recipes": {one.name: one.recipe(budget, 0, budget.rates[0]).to_json() for one in both},
+        "recipe": budget.recipe.to_json(),
         "rates": list(budget.rates),
         "trial_steps": budget.trial_steps,
         "tuning": _schedule(budget.tuning),

@@ -157,10 +157,10 @@ def _prepared(
 ) -> Prepared:
     words = _tokenizer(corpus, place / "tokenizer", vocabulary) if tokenizer is None else load_tokenizer(tokenizer)
     sources = (corpus.source, THE_END if held_out is None else held_out.source, str(tokenizer or "learned"))
-    tokens = _tokens(corpus, words, place / "tokens.npy")
+    tokens = tokens_of(corpus, words, place / "tokens.npy")
     if held_out is None:
         return Prepared(words, *split_tokens(tokens, HELD_OUT), (tokens.origin,), sources)
-    unseen = _tokens(held_out, words, place / "held-out.npy")
+    unseen = tokens_of(held_out, words, place / "held-out.npy")
     return Prepared(words, tokens.ids, unseen.ids, (tokens.origin, unseen.origin), sources)
 
 
@@ -184,7 +184,7 @@ def _lesson(corpus: Corpus, vocabulary: int) -> str:
     return json.dumps({"corpus": corpus.digest(), "vocabulary": vocabulary})
 
 
-def _tokens(corpus: Corpus, tokenizer: Any, place: Path) -> TokenFile:
+def tokens_of(corpus: Corpus, tokenizer: Any, place: Path) -> TokenFile:
     """The tokens in the file if they are complete and of this corpus, otherwise new ones in their place."""
     with contextlib.suppress(TrainingError):
         there = open_tokens(place)
