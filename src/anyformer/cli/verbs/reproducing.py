@@ -62,11 +62,11 @@ def mixers(
         compared = entrants.own_entrants(spent, list(own)) or entrants.entrants_of(spent)
         texts = tuple(None if one is None else training.open_corpus(one) for one in (held_out, measured))
         pairs = read_entailment(nli, seed=0)
-        comparison = runs.begin(spent, compared, training.open_corpus(corpus), texts, pairs, output)
-        for job in runs.compare(comparison, training_bar):
+        experiment = runs.begin(spent, compared, training.open_corpus(corpus), texts, pairs, output)
+        for job in runs.compare(experiment, training_bar):
             note(f"{job.name}: complete")
         if speaks():
-            report = write_report(comparison)
+            report = write_report(experiment)
             emit(json, report.data, report.view)
 
 

@@ -42,11 +42,11 @@ class Job(ABC):
         """Do it, or go on with it where an earlier process stopped."""
 
 
-def work(jobs: Sequence[Job], locks: Path, watching: Watching, patience: float = PATIENCE) -> Iterator[Job]:
-    """Do all jobs, in their order where that is possible; each is yielded when this process has done it.
+def work(goals: Sequence[Job], locks: Path, watching: Watching, patience: float = PATIENCE) -> Iterator[Job]:
+    """Reach all goals, in their order where that is possible; each job is yielded when this process has done it.
 
-    Where everything that is left is being done by others, or waits for it, this process waits too: if another is
-    killed, its job is free again, and this one goes on with it.
+    Only what a missing goal needs is done. Where everything that is left is being done by others, or waits for it, this
+    process waits too: if another is killed, its job is free again, and this one goes on with it.
     """
     if processes().num_processes > 1:
         raise TrainingError(
@@ -54,16 +54,28 @@ def work(jobs: Sequence[Job], locks: Path, watching: Watching, patience: float =
             f" {processes().num_processes} joined processes. Start the same command several times instead."
         )
     locks.mkdir(parents=True, exist_ok=True)
-    while left := [job for job in jobs if not job.is_complete]:
-        done = next((job for job in left if _is_ready(job) and _done_here(job, locks, watching)), None)
+    while left := wanted(goals):
+        ready = (job for job in left if all(need.is_complete for need in job.needs))
+        done = next((job for job in ready if _done_here(job, locks, watching)), None)
         if done is None:
             time.sleep(patience)
         else:
             yield done
 
 
-def _is_ready(job: Job) -> bool:
-    return all(need.is_complete for need in job.needs)
+def wanted(goals: Sequence[Job]) -> list[Job]:
+    """The incomplete goals and all that they need, each once and after what it needs."""
+    found: dict[str, Job] = {}
+
+    def visit(job: Job) -> None:
+        if job.name not in found and not job.is_complete:
+            for need in job.needs:
+                visit(need)
+            found[job.name] = job
+
+    for goal in goals:
+        visit(goal)
+    return list(found.values())
 
 
 def _done_here(job: Job, locks: Path, watching: Watching) -> bool:
