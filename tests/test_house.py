@@ -28,6 +28,8 @@ SPINE = [
     "saved_folders",
     "settings",
     "catalogues",
+    "user_code",
+    "installed",
     "vector_code",
     "workers",
     "intervals",
@@ -102,7 +104,8 @@ WITHIN = {
         *("flex", "sparse", "reference"),
         *("widening", "module", "huggingface"),
     ],
-    "training": ["data", "run", "tasks", "copying", "reproduction", "sparse_lm"],
+    "training": ["data", "run", "tasks", "evaluation", "copying", "comparison", "reproduction", "sparse_lm"],
+    "training.comparison": ["entailment", "baselines", "statistics", "budgets", "entrants", "jobs", "runs"],
     "contextuality": [
         *("places", "nearest", "closest", "indexing", "band", "pairs", "similarity", "sequences", "layers", "report"),
         *("models", "sensitivity", "witnesses", "measure", "controls"),
@@ -113,8 +116,8 @@ WITHIN = {
         "contextuality",
     ],
     "cli": [
-        *("help_texts", "numbers", "effort", "workforce", "sequences", "output", "failures", "options", "watching"),
-        *("verbs", "main"),
+        *("help_texts", "numbers", "effort", "workforce", "sequences", "output", "failures", "plugins"),
+        *("options", "watching", "verbs", "main"),
     ],
 }
 HEAVY = (

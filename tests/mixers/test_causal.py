@@ -18,6 +18,7 @@ from anyformer.mixers import (
     CausalPlainConvolution,
     Convolution,
     CumulativeAverage,
+    Fourier,
     Mixer,
     MixerError,
     PatternAttention,
@@ -26,7 +27,7 @@ from anyformer.mixers import (
     TokenMixer,
     check_mixer,
 )
-from anyformer.mixers.mixer import is_causal
+from anyformer.mixers.mixer import causal_form, is_causal
 from anyformer.patterns import Causal, SlidingWindow
 from tests.mixers.samples import MIXERS, WIDTH, batch
 from tests.mixers.test_meaning import compare
@@ -62,6 +63,7 @@ class Own(Mixer):
     ("mixer", "reason"),
     [
         (Bilinear(9), r"Bilinear\(max_length=9\) has none: W_P gives each token a share of all others"),
+        (Fourier(), r"Fourier\(\) has none: a Fourier transform gives each token a share of all tokens"),
         (Own(), r"it does not say how .* earlier ones\. Take attention, .* or define `causal` in a mixer of your own"),
     ],
 )
@@ -69,6 +71,22 @@ def test_who_has_no_causal_form_says_why(mixer, reason):
     with pytest.raises(MixerError, match=reason):
         mixer.causal()
     assert not is_causal(mixer)
+
+
+@pytest.mark.parametrize("form", [Average(), "average", Attention(heads=2)], ids=str)
+def test_a_form_that_is_not_causal_is_refused(form):
+    class Careless(Own):
+        def causal(self):
+            return form
+
+    with pytest.raises(MixerError, match=r"own causal form; that of .*Careless.* gave .*(Average|average|Attention)"):
+        causal_form(Careless())
+
+
+def test_a_token_reaches_fewer_taps_of_a_causal_convolution():
+    assert Convolution(200, 4).useful(90) == {"kernel": 179}
+    for kind in (CausalConvolution, CausalPlainConvolution):
+        assert kind(200, 4).useful(90) == {"kernel": 90}
 
 
 @torch.no_grad()

@@ -1,5 +1,7 @@
 """The causal BERT: a stock decoder's numbers, next words, generation with padding, pipelines and files."""
 
+from dataclasses import dataclass
+
 import pytest
 import torch
 
@@ -21,9 +23,13 @@ from anyformer.mixers import (
     MixerBertModel,
     MixerError,
     PatternAttention,
+    Promise,
+    check_mixer,
     convert,
     export_onnx,
+    register_mixer,
 )
+from anyformer.mixers.bert import MixerRobertaConfig
 from anyformer.patterns import Causal, Longformer
 from tests.mixers.bert_samples import VOCABULARY, small, words
 
@@ -80,6 +86,56 @@ def test_without_is_decoder_there_is_no_language_model():
         small(is_decoder=True, mixers=[Bilinear(21)] * 4)
     with pytest.raises(MixerError, match="got add_cross_attention"):
         small(is_decoder=True, mixers=STACK, add_cross_attention=True)
+
+
+@register_mixer("test-each-alone")
+@dataclass(frozen=True)
+class EachAlone:
+    """As somebody writes it who knows of no promises and no base class."""
+
+    def build(self, width, dropout=0.0):
+        return PlainModule(width)
+
+
+@register_mixer("test-each-alone-causal")
+@dataclass(frozen=True)
+class EachAloneCausal(EachAlone):
+    def causal(self):
+        return self
+
+
+class PlainModule(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.map = torch.nn.Linear(width, width)
+
+    def forward(self, hidden, keep):
+        return self.map(hidden).masked_fill(~keep[..., None], 0.0)
+
+
+@torch.no_grad()
+def test_mixers_of_others_say_that_they_are_causal_or_are_refused():
+    with pytest.raises(MixerError, match=r"EachAlone\(\) has none: it does not say .* define `causal` in a mixer of"):
+        small(is_decoder=True, mixers=[EachAlone()] * 4)
+    made, given = model(mixers=[EachAloneCausal()] * 4), words((9, 4, 6))
+    assert made.generate(**left(given), max_new_tokens=3, do_sample=False).shape == (3, 12)
+    check_mixer(EachAloneCausal(), promises=[Promise.CAUSAL])
+
+
+def test_taps_beyond_the_longest_text_are_refused():
+    wide = [Convolution(kernel=130, filters=4)] * 4
+    assert small(max_position_embeddings=80, mixers=wide).layer_mixers[0].kernel == 130
+    with pytest.raises(MixerError, match=r"kernel must be at most 80 where sequences have at most 80 tokens.*got 130"):
+        small(max_position_embeddings=80, mixers=wide, is_decoder=True)
+
+
+def test_a_roberta_is_no_language_model():
+    with pytest.raises(MixerError, match=r"RoBERTa of mixers must be an encoder.*got is_decoder. Leave it out"):
+        MixerRobertaConfig(is_decoder=True)
+    sizes = {"hidden_size": 24, "num_hidden_layers": 1, "num_attention_heads": 3, "intermediate_size": 40}
+    decoder = transformers.RobertaModel(transformers.RobertaConfig(**sizes, vocab_size=50, is_decoder=True))
+    with pytest.raises(MixerError, match="RoBERTa of mixers must be an encoder"):
+        convert(decoder, [Average()])
 
 
 @torch.no_grad()

@@ -19,11 +19,16 @@ from tests.mixers.bert_samples import labels, small, words
 LAYERS, HEADS, VOCABULARY = 6, 12, 30522
 
 
-# Decoders are in test_language_model.py.
-ENCODERS = [kind for kind in OURS if kind is not transformers.BertLMHeadModel]
+# RoBERTa and texts to choose from: see test_stock_heads.py. Decoders: see test_language_model.py.
+KINDS = [
+    kind
+    for kind in OURS
+    if kind.base_model_prefix == "bert"
+    and kind not in (transformers.BertForMultipleChoice, transformers.BertLMHeadModel)
+]
 
 
-@pytest.fixture(scope="module", params=ENCODERS, ids=lambda kind: kind.__name__)
+@pytest.fixture(scope="module", params=KINDS, ids=lambda kind: kind.__name__)
 def stock(request):
     torch.manual_seed(8)
     return request.param.from_pretrained(trained.get_model_path()).eval()

@@ -1,18 +1,20 @@
 """SepConv: a depth-wise convolution along the tokens, gated or not, with filters shared by groups of channels."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Self, final
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, glu, pad
 
-from anyformer.mixers.mixer import Mixer, TokenMixer, divides, is_traced, positive
+from anyformer.mixers.mixer import Mixer, TokenMixer, divides, is_exported, positive
 
 # Where matrices beat the image, measured forward and backward at 768 channels and 16 filters: 1.5 times at 31 taps, 3
 # to 5 times at 128, on 128 and on 512 tokens alike; at 7 taps the image is 3 to 5 times faster.
 LONG, SHORT = 24, 4
+MOST_TAPS, MOST_FILTERS = 1 << 16, 1 << 16
+"""Sanity, where the length of sequences and the width are not known; a BERT and a recipe know tighter bounds."""
 
 
 class DepthwiseConvolution(TokenMixer):
@@ -23,6 +25,7 @@ class DepthwiseConvolution(TokenMixer):
 
     def __init__(self, width: int, kernel: int, filters: int, before: int | None = None) -> None:
         super().__init__(width)
+        positive("kernel", kernel, MOST_TAPS)
         divides("filters", filters, width)
         self.kernel, self.before = kernel, kernel // 2 if before is None else before
         self.W_C = nn.Parameter(torch.empty(filters, kernel))
@@ -35,7 +38,7 @@ class DepthwiseConvolution(TokenMixer):
     def mix(self, hidden: Tensor, keep: Tensor | None) -> Tensor:
         """Convolve, with zeros for padding and beyond the ends."""
         real = hidden if keep is None else hidden.masked_fill(~keep[..., None], 0.0)
-        if not is_traced() and self.kernel >= LONG and hidden.shape[1] <= SHORT * self.kernel:
+        if not is_exported() and self.kernel >= LONG and hidden.shape[1] <= SHORT * self.kernel:
             return by_matrices(real, self.W_C, self.before)
         return by_image(real, self.W_C, self.before)
 
@@ -84,8 +87,12 @@ class _Filters(Mixer):
     filters: int = 16
 
     def __post_init__(self) -> None:
-        positive("kernel", self.kernel)
-        positive("filters", self.filters)
+        positive("kernel", self.kernel, MOST_TAPS)
+        positive("filters", self.filters, MOST_FILTERS)
+
+    def useful(self, longest: int) -> Mapping[str, int]:
+        """A token reaches the others within longest − 1 on either side."""
+        return {"kernel": 2 * longest - 1}
 
 
 @final
@@ -116,29 +123,32 @@ class PlainConvolution(_Filters):
         return CausalPlainConvolution(self.kernel, self.filters)
 
 
+@dataclass(frozen=True)
+class _CausalFilters(_Filters):
+    def useful(self, longest: int) -> Mapping[str, int]:
+        """A token reaches the longest − 1 before it, and itself."""
+        return {"kernel": longest}
+
+    def causal(self) -> Self:
+        """Itself."""
+        return self
+
+
 @final
 @dataclass(frozen=True)
-class CausalConvolution(_Filters):
+class CausalConvolution(_CausalFilters):
     """SepConv whose last tap is on the token itself and whose other taps are on those before it."""
 
     def build(self, width: int, dropout: float = 0.0) -> SeparableConvolution:
         """The module, with fresh parameters; no weights are dropped."""
         return SeparableConvolution(width, self.kernel, self.filters, before=self.kernel - 1)
 
-    def causal(self) -> "CausalConvolution":
-        """Itself."""
-        return self
-
 
 @final
 @dataclass(frozen=True)
-class CausalPlainConvolution(_Filters):
+class CausalPlainConvolution(_CausalFilters):
     """The same without a gate."""
 
     def build(self, width: int, dropout: float = 0.0) -> DepthwiseConvolution:
         """The module, with fresh parameters; no weights are dropped."""
         return DepthwiseConvolution(width, self.kernel, self.filters, before=self.kernel - 1)
-
-    def causal(self) -> "CausalPlainConvolution":
-        """Itself."""
-        return self

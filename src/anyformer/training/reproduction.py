@@ -6,20 +6,22 @@ or on many that share a disk: each process takes the runs that no other process 
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from anyformer.errors import RunInUse
 from anyformer.mixers import Attention, Average, Bilinear, Convolution, Mixer, hybrid
 from anyformer.training.data.corpus import Corpus
 from anyformer.training.data.hold_out import TENTH
 from anyformer.training.data.pairs import Pairs, split_pairs
-from anyformer.training.run.folder import RunFolder, require_only
+from anyformer.training.run.folder import RunFolder, removed_after_a_mistake, require_only
 from anyformer.training.run.metrics import Watch
 from anyformer.training.run.recipe import Architecture, Recipe, Schedule, Text
-from anyformer.training.tasks.finetune import TUNING, finetune
-from anyformer.training.tasks.pretrain import Prepared, prepare, pretrain
+from anyformer.training.tasks.finetune import TUNING, digest_of, finetune, require_classes
+from anyformer.training.tasks.pretrain import Prepared, prepare, pretrain, require_windows
 
+EXPERIMENT = "mixers"
 Watching = Callable[[str, Schedule], contextlib.AbstractContextManager[Watch | None]]
 
 
@@ -115,10 +117,35 @@ class Materials:
 
 
 def prepare_all(budget: Budget, corpus: Corpus, held_out: Corpus | None, pairs: Pairs, place: Path) -> Materials:
-    """Tokenize the text once for all runs, and hold out pairs by their first texts."""
-    require_only(place, {"text", "runs", "report"})
-    text = prepare(corpus, place / "text", budget.recipe.architecture.vocabulary, held_out=held_out)
-    return Materials(text, *split_pairs(pairs, TENTH, seed=0))
+    """Tokenize the text once for all runs, and hold out pairs by their first texts.
+
+    Raises:
+        TrainingError: if the folder belongs to something else, or to other texts, pairs or another budget; then nothing
+            is touched.
+    """
+    folder = RunFolder(place)
+    if folder.identity_file.is_file():
+        require_only(place, {folder.identity_file.name, "text", "runs", "report"})
+    require_classes(pairs)
+    training, unseen = split_pairs(pairs, TENTH, seed=0)
+    identity = _identity(budget, corpus, held_out, pairs)
+    with removed_after_a_mistake(place, folder.identity_file.name, "text"):
+        folder.begin(identity)
+        text = prepare(corpus, place / "text", budget.recipe.architecture.vocabulary, held_out=held_out)
+        require_windows(budget.recipe, text)
+    return Materials(text, training, unseen)
+
+
+def _identity(budget: Budget, corpus: Corpus, held_out: Corpus | None, pairs: Pairs) -> dict[str, Any]:
+    """Everything that decides the outcomes; seeds are left out, because more of them may follow."""
+    return {
+        "experiment": EXPERIMENT,
+        "recipe": budget.recipe.to_json(),
+        "tuning": {**asdict(budget.tuning), "epochs": budget.epochs},
+        "kernel": budget.kernel,
+        "text": {"corpus": corpus.digest(), "held_out": None if held_out is None else held_out.digest()},
+        "pairs": digest_of(pairs),
+    }
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,10 @@ from anyformer.mixers import (
     CausalAttention,
     Convolution,
     MixerBertForCausalLM,
+    MixerError,
     PatternAttention,
 )
-from anyformer.training import Recipe, RunFolder, Schedule, Text, pretrain, read_recipe, train_tokenizer
+from anyformer.training import Recipe, RunFolder, Schedule, Text, prepare_run, pretrain, read_recipe, train_tokenizer
 from anyformer.training.data.synthetic.language import SyntheticLanguage
 from anyformer.training.tasks.initialization import earlier, initialize
 from anyformer.training.tasks.masked_words import Marks
@@ -124,6 +125,39 @@ def test_prompts_go_on_in_the_pipeline_batched_or_not(trained):
     alone = [pipeline("the", **options), pipeline("the man and", **options)]
     assert together == alone
     assert together[1][0]["generated_text"].startswith("the man and")
+
+
+def test_products_in_bfloat16_train_too(trained, tmp_path):
+    """Another run than in 32 bits from the first loss on, and nearly as good."""
+    words = text(trained.place.parent / "text")
+    halved = pretrain(asked(steps=60, learning_rate=5e-3, precision="bf16"), words, tmp_path / "run")
+    (start, *_, end), (_, *_, full) = ([r for r in run.rows() if "validation_loss" in r] for run in (halved, trained))
+    assert end["validation_loss"] < start["validation_loss"] - 0.5
+    assert abs(end["validation_loss"] - full["validation_loss"]) < 0.2
+    losses = [next(row["loss"] for row in run.rows() if "loss" in row) for run in (halved, trained)]
+    assert losses[0] != losses[1]
+    assert losses[0] == pytest.approx(losses[1], rel=0.01)
+
+
+def test_a_folder_of_another_task_is_refused_before_anything_is_written(tmp_path):
+    corpus, place = SyntheticLanguage(sentences=300), tmp_path / "run"
+    steps = asked(steps=1)
+    pretrain(steps, prepare_run(steps, corpus, place), place)
+    kept = {file: file.read_bytes() for file in place.rglob("*") if file.is_file()}
+    other = steps.changed(text={"task": "masked-words"})
+    with pytest.raises(TrainingError, match="a run must continue as it began"):
+        prepare_run(other, corpus, place)
+    assert {file: file.read_bytes() for file in place.rglob("*") if file.is_file()} == kept
+    prepare_run(steps, corpus, place)
+
+
+def test_more_taps_than_a_causal_convolution_can_use_are_refused_before_anything_is_written(tmp_path):
+    """With 80 tokens, 79 before each one and itself; on both sides 159 would do."""
+    wide = recipe().changed(architecture={"mixers": (Convolution(kernel=130, filters=4),), "longest": 80})
+    with pytest.raises(MixerError, match="kernel must be at most 80 where sequences have at most 80 tokens"):
+        prepare_run(wide.changed(text={"task": "next-words"}), SyntheticLanguage(sentences=9), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    prepare_run(wide, SyntheticLanguage(sentences=300), tmp_path / "run")
 
 
 def test_a_run_that_was_interrupted_ends_with_the_same_bits(trained, tmp_path):

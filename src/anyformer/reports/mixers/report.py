@@ -1,0 +1,1 @@
+"""The comparison of mixers as data, as tables and as pictures."""
