@@ -1,6 +1,7 @@
 """The Fourier mixer: what it computes, wherever the padding stands and whichever way it is computed."""
 
 import math
+import warnings
 
 import pytest
 import torch
@@ -76,3 +77,17 @@ def test_every_type_of_float_comes_back(dtype):
 
 def test_it_has_no_parameters():
     assert not list(Fourier().build(WIDTH).parameters())
+
+
+@pytest.mark.slow
+def test_a_compiled_graph_gives_the_same_without_complex_numbers():
+    hidden, mask = holes()
+    mixer = Fourier().build(WIDTH).double()
+    compiled = torch.compile(mixer)
+    for given in (None, mask):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what PyTorch says about itself
+            warnings.filterwarnings("error", message=".*complex")
+            away = (compiled(hidden, given) - mixer(hidden, given)).abs()
+        kept = away if given is None else away * given[..., None]
+        assert kept.max() <= rounding(hidden.shape[1] * WIDTH, float(hidden.abs().max()))
