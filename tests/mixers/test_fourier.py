@@ -83,11 +83,11 @@ def test_it_has_no_parameters():
 def test_a_compiled_graph_gives_the_same_without_complex_numbers():
     hidden, mask = holes()
     mixer = Fourier().build(WIDTH).double()
-    compiled = torch.compile(mixer)
-    for given in (None, mask):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what PyTorch says about itself
-            warnings.filterwarnings("error", message=".*complex")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what PyTorch says about itself
+        warnings.filterwarnings("error", message=".*complex")
+        compiled = torch.compile(mixer)
+        for given in (None, mask):
             away = (compiled(hidden, given) - mixer(hidden, given)).abs()
-        kept = away if given is None else away * given[..., None]
-        assert kept.max() <= rounding(hidden.shape[1] * WIDTH, float(hidden.abs().max()))
+            kept = away if given is None else away * given[..., None]
+            assert kept.max() <= rounding(hidden.shape[1] * WIDTH, float(hidden.abs().max()))
