@@ -18,7 +18,7 @@ class FourierTransform(TokenMixer):
     """Re(F_n X F_d) / √(n·d) for the n kept tokens, in their order, of width d; no parameters of its own.
 
     FNet leaves the sums as they are, n·d terms each, and has a norm right after them. Here W_O and the residual come
-    first, and such sums would drown the residual: so they are divided by √(n·d), by which the transform keeps lengths.
+    first: divided by √(n·d), the transform keeps lengths, and the residual meets sums of its own size for every n.
     """
 
     def mix(self, hidden: Tensor, keep: Tensor | None) -> Tensor:
