@@ -35,6 +35,7 @@ PAGES_WITH_MORE = {
     "interpretability.md": "transformer_lens",
     "how_to/export.md": "onnx",
     "how_to/pattern_exports.md": "torch",
+    "how_to/own_mixer.md": "transformers",
     "report.md": "matplotlib",
     "contextuality.md": "faiss",
 }
