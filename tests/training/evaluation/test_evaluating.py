@@ -1,16 +1,20 @@
 """Models of other kinds than ours, and real data where it is at hand."""
 
 import json
+from pathlib import Path
 
 import pytest
 import torch
 from transformers import BertConfig, BertForSequenceClassification, RobertaConfig, RobertaForSequenceClassification
 
+from anyformer.training import Text
 from anyformer.training.evaluation.evaluating import evaluate, predict_rows
 from tests.training.data.samples import DATA, needs_data, tokenizer_of
 from tests.training.evaluation.test_predicting import LINES, model_of
 
+ROOT = Path(__file__).parents[3]
 SIZES = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+PAIRS = "premise\thypothesis\tlabel\nthe dog\tsleeps\tneutral\nthe\tcat\tentailment\n"
 THREE = {"id2label": {0: "ENTAILMENT", 1: "NEUTRAL", 2: "CONTRADICTION"}}
 
 
@@ -79,6 +83,31 @@ def test_the_digest_of_the_weights_is_that_of_the_model(tmp_path):
     model.classifier.bias.data[0] += 1
     other = evaluate(saved(model, tmp_path / "n"), str(tmp_path / "p.csv"), tmp_path / "out")
     assert one.provenance.weights != other.provenance.weights
+
+
+def test_the_code_of_the_page_runs(tmp_path, monkeypatch, capsys):
+    from types import SimpleNamespace
+
+    from tests.training.evaluation.test_words import IDS
+    from tests.training.evaluation.test_words import model_of as language_model
+
+    monkeypatch.chdir(tmp_path)
+    saved(model_of(), tmp_path / "runs" / "nli" / "model")
+    (tmp_path / "mnli_dev.tsv").write_text(
+        "premise\thypothesis\tlabel\nthe dog\tsleeps\tneutral\nthe\tcat\tentailment\n"
+    )
+    first, second = (ROOT / "docs" / "how_to" / "evaluate.md").read_text().split("```python\n")[1:]
+    exec(first.split("```")[0], {})
+    digest, _, _ = capsys.readouterr().out.partition(" ")
+    assert len(digest) == 64
+    tokenizer = tokenizer_of([*LINES, *map(str, range(300))], 300)
+    given = {
+        "model": language_model(),
+        "text": SimpleNamespace(valid=IDS[len(tokenizer) > IDS], tokenizer=tokenizer),
+        "recipe": SimpleNamespace(text=Text(tokens=20)),
+    }
+    exec(second.split("```")[0], given)
+    assert given["scores"].words == given["scores"].hidden * len(given["scores"].losses)
 
 
 @needs_data
