@@ -4,6 +4,8 @@ import pytest
 
 pytest.importorskip("accelerate", reason="training needs more: pip install anyformer[train]")
 
+import itertools
+
 from anyformer.cli.training_log import OFTEN, RARELY, SHARE, Seen, logged
 from anyformer.cli.watching import training_bar
 from anyformer.training import Schedule
@@ -46,7 +48,7 @@ def test_a_short_run_has_a_first_and_a_last_line():
 def test_lines_of_a_long_run_are_few_and_say_what_is_left():
     lines = run(steps=10_000, seconds_a_step=0.5, title="average, seed 1: words")
     assert len(lines) == 1 / SHARE + 1
-    assert all(later[0] - sooner[0] >= OFTEN for sooner, later in zip(lines, lines[1:], strict=False))
+    assert all(later[0] - sooner[0] >= OFTEN for sooner, later in itertools.pairwise(lines))
     middle = lines[10][1]
     assert middle == (
         "average, seed 1: words: step 5000 of 10000, loss 6.000, held out 7.500, 200 tokens/s, 41.7 min left"
@@ -55,7 +57,7 @@ def test_lines_of_a_long_run_are_few_and_say_what_is_left():
 
 def test_a_very_long_run_still_says_something():
     lines = run(steps=2000, seconds_a_step=100.0)
-    gaps = [later[0] - sooner[0] for sooner, later in zip(lines, lines[1:], strict=False)]
+    gaps = [later[0] - sooner[0] for sooner, later in itertools.pairwise(lines)]
     assert max(gaps) <= RARELY + 100.0
     assert min(gaps[:-1]) >= RARELY
 
