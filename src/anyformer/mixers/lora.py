@@ -4,8 +4,8 @@ import sys
 from typing import Final
 
 LORA_TARGETS: Final = ("query", "value", "gate", "attention.output.dense")
-"""Query and value of attention, as in BERT; the gate of a convolution; and W_O, the one linear map that every mixer has,
-also those with no other (averages, bilinear projections, plain convolutions, a mixer of your own)."""
+"""Query and value of attention, as in BERT; the gate of a convolution; and W_O, the one linear map that every layer has,
+also where the mixer has none (an average, a bilinear projection, a plain convolution, perhaps one of your own)."""
 MODEL_TYPES: Final = ("mixer-bert", "mixer-roberta")
 
 

@@ -57,9 +57,9 @@ class TokenMixer(nn.Module, ABC):
         """Draw new values for the parameters that are not in a submodule, by `normal(parameter, std=…)`."""
 
     def weights(self, hidden: Tensor, attention_mask: Tensor | None = None) -> Tensor | None:
-        """(batch, heads, tokens, tokens): how much each token takes from each other one; None if there is no such thing.
+        """(batch, heads, tokens, tokens): how much each token takes from each other one; only attention has such weights.
 
-        Only attention has them; `measure_movement` shows for every mixer how tokens move with others.
+        None means that there are none; `measure_movement` shows for every mixer how tokens move with others.
         """
         return None
 
