@@ -4,7 +4,7 @@ import sys
 from typing import Final
 
 LORA_TARGETS: Final = ("query", "value", "gate", "attention.output.dense")
-"""Query and value of attention, as in BERT; the gate of a convolution; and W_O, the one linear map that every layer has,
+"""Query, value of attention, as in BERT; the gate of a convolution; and W_O, the one linear map that all layers have,
 also where the mixer has none (an average, a bilinear projection, a plain convolution, perhaps one of your own)."""
 MODEL_TYPES: Final = ("mixer-bert", "mixer-roberta")
 

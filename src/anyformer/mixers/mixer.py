@@ -57,7 +57,7 @@ class TokenMixer(nn.Module, ABC):
         """Draw new values for the parameters that are not in a submodule, by `normal(parameter, std=…)`."""
 
     def weights(self, hidden: Tensor, attention_mask: Tensor | None = None) -> Tensor | None:
-        """(batch, heads, tokens, tokens): how much each token takes from each other one; only attention has such weights.
+        """(batch, heads, tokens, tokens): how much each token takes from each other one; only attention has any.
 
         None means that there are none; `measure_movement` shows for every mixer how tokens move with others.
         """
