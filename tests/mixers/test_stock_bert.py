@@ -20,11 +20,7 @@ LAYERS, HEADS, VOCABULARY = 6, 12, 30522
 
 
 # RoBERTa and texts to choose from: see test_stock_heads.py.
-KINDS = [
-    kind
-    for kind in OURS
-    if kind.base_model_prefix == "bert" and kind is not transformers.BertForMultipleChoice
-]
+KINDS = [kind for kind in OURS if kind.base_model_prefix == "bert" and kind is not transformers.BertForMultipleChoice]
 
 
 @pytest.fixture(scope="module", params=KINDS, ids=lambda kind: kind.__name__)
