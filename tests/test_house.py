@@ -113,7 +113,7 @@ WITHIN = {
     "reports": [
         *("layout", "terminal", "stages", "catalogue", "patterns", "programs", "plans", "models", "verification"),
         *("training", "reproduction", "copying", "sparse_lm", "tracing", "comparisons", "parity", "zoo", "figures"),
-        "contextuality",
+        *("evaluation", "contextuality"),
     ],
     "cli": [
         *("help_texts", "numbers", "effort", "workforce", "sequences", "output", "failures", "plugins"),

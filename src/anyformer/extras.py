@@ -56,8 +56,9 @@ class _Waiting(MetaPathFinder):
         """Called for an import, and by those who only ask whether the module is installed."""
         if fullname != self._module:
             return None
-        others = [finder for finder in sys.meta_path if finder is not self]
-        specs = (finder.find_spec(fullname, path, target) for finder in others)
+        # Those before this one have been asked; several may wait for the same module.
+        rest = sys.meta_path[sys.meta_path.index(self) + 1 :]
+        specs = (finder.find_spec(fullname, path, target) for finder in rest)
         spec = next((spec for spec in specs if spec is not None), None)
         if spec is not None and spec.loader is not None:
             spec.loader = _Following(spec.loader, self._done)

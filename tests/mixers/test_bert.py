@@ -70,7 +70,8 @@ def test_files_give_the_model_back_by_the_auto_classes(tmp_path, auto):
 
 def test_fresh_parameters_have_the_scales_they_should():
     torch.manual_seed(4)
-    model = MixerBertModel(small(mixers=[Bilinear(200)] * 2 + [Convolution(200, 24)] * 2, initializer_range=0.5))
+    stack = [Bilinear(200)] * 2 + [Convolution(200, 24)] * 2
+    model = MixerBertModel(small(mixers=stack, max_position_embeddings=200, initializer_range=0.5))
     layers = [layer.attention.self for layer in model.encoder.layer]
     # A deviation estimated from 200·24 numbers or more is within 5/√(2·4800) = 5 % of the truth.
     for parameter in (layers[0].W_P, layers[2].W_C):

@@ -88,23 +88,9 @@ def test_without_is_decoder_there_is_no_language_model():
         small(is_decoder=True, mixers=STACK, add_cross_attention=True)
 
 
-@register_mixer("test-each-alone")
-@dataclass(frozen=True)
-class EachAlone:
+class PlainModule(torch.nn.Module):
     """As somebody writes it who knows of no promises and no base class."""
 
-    def build(self, width, dropout=0.0):
-        return PlainModule(width)
-
-
-@register_mixer("test-each-alone-causal")
-@dataclass(frozen=True)
-class EachAloneCausal(EachAlone):
-    def causal(self):
-        return self
-
-
-class PlainModule(torch.nn.Module):
     def __init__(self, width):
         super().__init__()
         self.map = torch.nn.Linear(width, width)
@@ -113,8 +99,20 @@ class PlainModule(torch.nn.Module):
         return self.map(hidden).masked_fill(~keep[..., None], 0.0)
 
 
-@torch.no_grad()
+@pytest.mark.usefixtures("shipped")
 def test_mixers_of_others_say_that_they_are_causal_or_are_refused():
+    @register_mixer("each-alone")
+    @dataclass(frozen=True)
+    class EachAlone:
+        def build(self, width, dropout=0.0):
+            return PlainModule(width)
+
+    @register_mixer("each-alone-causal")
+    @dataclass(frozen=True)
+    class EachAloneCausal(EachAlone):
+        def causal(self):
+            return self
+
     with pytest.raises(MixerError, match=r"EachAlone\(\) has none: it does not say .* define `causal` in a mixer of"):
         small(is_decoder=True, mixers=[EachAlone()] * 4)
     made, given = model(mixers=[EachAloneCausal()] * 4), words((9, 4, 6))

@@ -13,6 +13,7 @@ from anyformer.cli.plugins import MIXER_NAMES, mixer_names
 from anyformer.cli.verbs import (
     comparing,
     contexts,
+    evaluating,
     exploring,
     exporting,
     models,
@@ -36,7 +37,7 @@ for verb in (
     *(planning.targets, planning.plan, planning.build, comparing.compare, comparing.curve),
     *(models.verify, models.run, models.describe, models.trace, parity.parity),
     *(exporting.export, exploring.explore, reporting.report, contexts.context),
-    *(training.pretrain, training.finetune),
+    *(training.pretrain, training.finetune, evaluating.evaluate, evaluating.predict),
 ):
     app.command(verb.__name__)(verb)
 app.add_typer(patterns.app, name="pattern")

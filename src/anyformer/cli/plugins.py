@@ -9,6 +9,7 @@ from anyformer.user_code import Named
 
 SHIPPED_MIXERS: Final = (
     *("attention", "average", "bilinear", "convolution", "fourier", "plain-convolution", "sparse-attention"),
+    *("causal-attention", "causal-convolution", "causal-plain-convolution", "cumulative-average"),
 )
 """As in the catalogue, which needs PyTorch."""
 MIXER_NAMES: Final = "MIXER-NAMES"

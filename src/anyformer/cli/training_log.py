@@ -49,11 +49,12 @@ class _Log:
         """Another row of measurements."""
         self._step, self._text = row["step"], self._seen.after(row)
         self._first = self._first or (self._step, self._clock())
-        if self._told is None or self._is_due(*self._told):
+        # What is measured after the last step comes in a row of its own, and `end` tells both.
+        if self._told is None or (self._step < self._steps and self._is_due(*self._told)):
             self._tell()
 
     def end(self) -> None:
-        """The last line, unless it was written already."""
+        """The last line, if there was a first."""
         if self._told is not None:
             self._tell()
 

@@ -1,5 +1,6 @@
 """Every mixer by name, mixers as JSON, and stacks of them. A mixer of one's own enters by the same door as the rest."""
 
+import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, Final, cast, overload
@@ -41,7 +42,7 @@ class Mixers(Catalogue[Mixer]):
             raise MixerError(f"the pattern of a mixer must be one that a config can hold: {error}") from error
         except Exception as error:  # the class may be anybody's
             raise MixerError(
-                f"the mixer {name!r} must take its parameters; {parameters!r:.400} raised {raised(error)}."
+                f"the mixer {name!r} must take its parameters; {reprlib.repr(parameters)} raised {raised(error)}."
                 " Give others, or fix its class."
             ) from error
 

@@ -75,7 +75,9 @@ def by_matrices(real: Tensor, filters: Tensor, before: int) -> Tensor:
     (batch, tokens, width), (count, kernel) = real.shape, filters.shape
     # Row j of a filter's matrix is the filter moved by j: a window on the filter between enough zeros, or a part of it.
     room = (tokens - 1 - before, tokens - kernel + before)
-    matrices = pad(filters, room).unfold(1, tokens, 1).flip(1)
+    # Not by `unfold`, for which torch.compile would make another graph for each length.
+    moved = pad(filters, room).as_strided((count, tokens, tokens), (2 * tokens - 1, 1, 1))
+    matrices = moved.flip(1)
     grouped = real.reshape(batch, tokens, count, width // count).permute(2, 1, 0, 3).reshape(count, tokens, -1)
     mixed = torch.bmm(matrices, grouped).view(count, tokens, batch, -1)
     return mixed.permute(2, 1, 0, 3).reshape(batch, tokens, width)

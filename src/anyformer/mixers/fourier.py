@@ -18,15 +18,16 @@ class FourierTransform(TokenMixer):
     """Re(F_n X F_d) / √(n·d) for the n kept tokens, in their order, of width d; no parameters of its own.
 
     FNet leaves the sums as they are, n·d terms each, and has a norm right after them. Here W_O and the residual come
-    first, and such sums would drown the residual: so they are divided by √(n·d), by which the transform keeps lengths.
+    first: divided by √(n·d), the transform keeps lengths, and the residual meets sums of its own size for every n.
     """
 
     def mix(self, hidden: Tensor, keep: Tensor | None) -> Tensor:
         """Transform; padding takes no part, wherever it stands, and n does not count it."""
-        # A fast transform knows neither padding nor half precision, and no ONNX.
+        # The fast transform knows no padding and no half precision, and its complex numbers suit no compiled graph.
         exact = hidden if hidden.dtype in (torch.float32, torch.float64) else hidden.float()
-        if keep is None or (not is_traced() and bool(keep.all())):
+        if not is_traced() and (keep is None or bool(keep.all())):
             return torch.fft.fft2(exact, dim=(1, 2), norm="ortho").real.to(hidden.dtype)
+        keep = torch.ones(hidden.shape[:2], dtype=torch.bool, device=hidden.device) if keep is None else keep
         real = exact.masked_fill(~keep[..., None], 0.0)
         cosines, sines = _over_width(real)
         # The k-th kept token is number k, whatever stands between; padding is zero, so its number does not matter.

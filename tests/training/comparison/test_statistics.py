@@ -124,8 +124,9 @@ def test_intervals_over_groups_hold_the_truth_and_forgetting_groups_is_caught():
     def forgetting(generator):
         return compare(*grouped(generator), draws=DRAWS).difference
 
-    # These groups weigh as much as 120² / 500 = 29 equal ones. Percentiles are narrower than t with 28 degrees of freedom,
-    # 1.96 in place of 2.05, and than the unbiased deviation: √(28 / 29). This costs 1.5 points; 1.5 more for unequal sizes.
+    # These groups weigh as much as 120² / 500 = 29 equal ones. Percentiles are narrower than t with 28 degrees of
+    # freedom, 1.96 in place of 2.05, and than the unbiased deviation by √(28 / 29). This costs 1.5 points; 1.5 more for
+    # groups of unequal sizes.
     assert 0.95 - SLACK - 0.03 <= coverage(interval, 0) <= 0.95 + SLACK
     assert coverage(forgetting, 0) < 0.95 - SLACK - 0.03
 

@@ -113,6 +113,18 @@ def test_what_is_left_is_a_language_model_of_hugging_face(trained):
     assert (told.bos_token_id, told.eos_token_id, told.pad_token_id) == (START, END, PAD)
 
 
+def test_the_folder_says_how_long_texts_may_be_and_what_the_model_is_for(trained):
+    tokenizer = transformers.AutoTokenizer.from_pretrained(trained.model)
+    assert tokenizer.model_max_length == 24
+    assert (tokenizer.padding_side, tokenizer.bos_token, tokenizer.eos_token) == ("left", "[CLS]", "[SEP]")
+    cut = tokenizer("the man " * 24, truncation=True)["input_ids"]
+    assert (len(cut), cut[0]) == (24, START)
+    card = (trained.model / "README.md").read_text()
+    assert "pipeline_tag: text-generation" in card
+    assert "AutoModelForCausalLM.from_pretrained" in card
+    assert "CausalAttention(heads=2)" in card
+
+
 def test_prompts_go_on_in_the_pipeline_batched_or_not(trained):
     pipeline = transformers.pipeline("text-generation", model=str(trained.model), device="cpu", batch_size=2)
     tokenizer = pipeline.tokenizer

@@ -29,6 +29,8 @@ class MixerBertConfig(BertConfig):
 
     model_type = "mixer-bert"
 
+    id2label: dict[Any, Any] | None = None
+    label2id: dict[Any, Any] | None = None
     mixers: list[dict[str, Any]] | None = None
     norm: str = "after"
 

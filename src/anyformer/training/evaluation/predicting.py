@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, final
@@ -103,7 +103,13 @@ def predict(model: Any, tokenizer: Any, texts: Pairs | Table, at_once: int = AT_
 
 def save_predictions(predictions: Predictions, place: Path) -> str:
     """Write one JSON object a row, in one step; the sha256 of the file is returned."""
-    lines = "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in predictions.rows()).encode()
+    return save_rows(predictions.rows(), place)
+
+
+def save_rows(rows: Iterable[Mapping[str, Any]], place: Path) -> str:
+    """Write JSON objects, one a line; the sha256 of the file is returned."""
+    lines = "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows).encode()
+    place.parent.mkdir(parents=True, exist_ok=True)
     with atomic_file(place) as file:
         file.write(lines)
     return hashlib.sha256(lines).hexdigest()

@@ -23,6 +23,7 @@ from anyformer import strict_json
 from anyformer.atomic import atomic_folder, write_text
 from anyformer.errors import RunInUse, TrainingError, words_of
 from anyformer.saved_folders import quiet
+from anyformer.training.run.model_folder import save_model
 from anyformer.training.run.writing import writing
 
 
@@ -112,9 +113,14 @@ class RunFolder:
     def finish(self, model: Any, tokenizer: Any) -> None:
         """Write the model, in one step."""
         with writing("the model", self.model), quiet(), atomic_folder(self.model) as part:
-            model.save_pretrained(part)
-            tokenizer.save_pretrained(part)
+            save_model(part, model, tokenizer, self.about(), self.rows())
         shutil.rmtree(self.checkpoints, ignore_errors=True)
+
+    def about(self) -> dict[str, Any]:
+        """What the run was made from, in the words of run.json: names and sizes, for readers."""
+        told = strict_json.read(self.identity_file) if self.identity_file.is_file() else {}
+        known: dict[str, Any] = told.get("about") or {"text": told.get("text")}
+        return known
 
     def rows(self) -> list[dict[str, Any]]:
         """What was measured; a last line that a killed process did not finish is left out."""

@@ -21,11 +21,11 @@ def class_scores(truth: Sequence[Any], predicted: Sequence[Any]) -> dict[str, fl
     The mean is over classes that are true or predicted somewhere.
     """
     _require_as_many(truth, predicted)
-    metrics = scikit_metrics()
+    metrics, varies = scikit_metrics(), len({*truth, *predicted}) > 1
     return {
         "accuracy": float(metrics.accuracy_score(truth, predicted)),
         "macro_f1": float(metrics.f1_score(truth, predicted, average="macro", zero_division=0)),
-        "matthews": float(metrics.matthews_corrcoef(truth, predicted)),
+        "matthews": float(metrics.matthews_corrcoef(truth, predicted)) if varies else 0.0,
     }
 
 

@@ -1,5 +1,6 @@
 """Models from folders that anyone may have made: checked before memory is allocated, loaded whole or refused."""
 
+import hashlib
 import reprlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -28,7 +29,8 @@ def pretrained(head: Any, model: Path, seed: int, options: Mapping[str, Any]) ->
     """
     saved = _saved_bert(model, KINDS)
     torch.manual_seed(seeds.number("head", seed))
-    bert, differing = _loaded(head, model, saved, options)
+    # Another task's head may have another number of classes; it is drawn anew.
+    bert, differing = _loaded(head, model, saved, options, ignore_mismatched_sizes=True)
     _require_none(model, sorted(name for name in differing if not name.startswith(HEADS)))
     return bert, load_tokenizer(model)
 
@@ -64,20 +66,29 @@ def longest_input(model: Any) -> int:
     return longest_sequence(config.max_position_embeddings - skipped, getattr(config, "layer_mixers", ()))
 
 
+def weights_digest(model: Any) -> str:
+    """The sha256 of the names and bits of a model's weights."""
+    digest = hashlib.sha256()
+    for name, parameter in model.named_parameters():
+        digest.update(name.encode())
+        digest.update(parameter.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
 def _fine_tuned(head: Any, model: Path, saved: SavedModel) -> Any:
     loaded, differing = _loaded(head, model, saved, {})
     lacking = sorted(name for name in differing if name not in saved.shapes and name.startswith(HEADS))
     if lacking:
         raise TrainingError(
             f"a model must have been fine-tuned for the task, as OUTPUT/model of finetune; {model} has no"
-            f" {lacking[0]}. Fine-tune it first."
+            f" {lacking[-1]}. Fine-tune it first."
         )
     _require_none(model, sorted(name for name in differing if not name.startswith(HEADS)))
     return loaded.eval()
 
 
-def _loaded(head: Any, model: Path, saved: SavedModel, options: Mapping[str, Any]) -> tuple[Any, set[str]]:
-    """The model, and the names of weights that it or the file lacks."""
+def _loaded(head: Any, model: Path, saved: SavedModel, options: Mapping[str, Any], **how: Any) -> tuple[Any, set[str]]:
+    """The model, and the names of weights that it or the file lacks, or that have another shape there."""
     try:
         with quiet():
             _require_its_weights(head, model, saved, options)
@@ -88,6 +99,7 @@ def _loaded(head: Any, model: Path, saved: SavedModel, options: Mapping[str, Any
                 use_safetensors=True,
                 output_loading_info=True,
                 **options,
+                **how,
             )
     except TrainingError:
         raise
@@ -96,7 +108,8 @@ def _loaded(head: Any, model: Path, saved: SavedModel, options: Mapping[str, Any
             f"a model must be a BERT that pretrain or save_pretrained wrote; {model} cannot be loaded:"
             f" {in_a_line(error)}"
         ) from error
-    return bert, {*report["missing_keys"], *report["unexpected_keys"]}
+    reshaped = {name for name, *_ in report["mismatched_keys"]}
+    return bert, {*report["missing_keys"], *report["unexpected_keys"], *reshaped}
 
 
 def _require_none(model: Path, differing: list[str]) -> None:
