@@ -70,7 +70,7 @@ def test_a_module_and_sizes_and_several_plugins(call, here):
 
 def test_an_installed_package_needs_no_plugin(call, here, monkeypatch):
     monkeypatch.syspath_prepend(install(here / "site", points="fnet = fnet_inside:FNet", fnet_inside=SCALED))
-    assert "sparse-attention, fnet, or one of a --plugin" in " ".join(
+    assert "cumulative-average, fnet, or one of a --plugin" in " ".join(
         call("pretrain", "--help").out.replace("│", " ").split()
     )
     assert "fnet_inside" not in sys.modules
@@ -119,4 +119,4 @@ def test_help_names_the_mixers_without_pytorch(call):
     loaded = loaded_after("from anyformer.cli.main import main; main(['pretrain', '--help'])")
     assert "torch" not in loaded
     said = " ".join(call("pretrain", "--help").out.replace("│", " ").split())
-    assert "attention, average, bilinear, convolution, fourier, plain-convolution, sparse-attention, or one" in said
+    assert "attention, average, bilinear, convolution, fourier, plain-convolution, sparse-attention, causal-attention," in said

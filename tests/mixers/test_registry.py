@@ -183,7 +183,7 @@ def test_a_class_without_a_name_is_told_how_to_get_one():
 def test_an_unknown_name_says_how_mixers_become_known():
     with pytest.raises(
         MixerError,
-        match=r"must be one of attention, .*sparse-attention; got 'fnet'\. A mixer of your own must be registered"
+        match=r"must be one of attention, .*cumulative-average; got 'fnet'\. A mixer of your own must be registered"
         r" first: import the module that calls register_mixer, install the package .*anyformer\.mixers.*, or give --pl",
     ):
         from_json({"kind": "fnet"})
@@ -192,7 +192,7 @@ def test_an_unknown_name_says_how_mixers_become_known():
 def test_an_installed_package_is_listed_unread_and_imported_when_asked(site):
     install(site, fnet_module=FNET.replace('@register_mixer("fnet")\n', ""))
     assert tuple(CATALOGUE) == (*SHIPPED_MIXERS, "fnet")
-    assert mixer_names().endswith("sparse-attention, fnet")
+    assert mixer_names().endswith("cumulative-average, fnet")
     assert len(CATALOGUE) == len(SHIPPED_MIXERS) + 1
     assert "fnet_module" not in sys.modules
     made = CATALOGUE.parse("fnet")

@@ -144,7 +144,7 @@ def test_sparse_language_models_are_complete_and_go_on(call, tmp_path):
         (("pretrain", "--size", "tiny", "--recipe", "x.toml"), "--size and --recipe must not both"),
         (("pretrain", "--size", "huge"), "size must be one of tiny"),
         (("pretrain", "--task", "poems"), "task must be one of masked-words, next-words; got 'poems'"),
-        (("pretrain", "--task", "next-words", "--mixer", "bilinear"), "Bilinear(max_length=384) has none"),
+        (("pretrain", "--task", "next-words", "--mixer", "bilinear"), "Bilinear(max_length=128) has none"),
         (("pretrain", "--mixer", "magic"), "a mixer must be one of"),
         (("pretrain", "--recipe", "missing.toml"), "missing.toml"),
         (("pretrain", "--corpus", "missing.txt"), "missing.txt"),

@@ -122,7 +122,7 @@ def test_the_folder_says_how_long_texts_may_be_and_what_the_model_is_for(trained
     card = (trained.model / "README.md").read_text()
     assert "pipeline_tag: text-generation" in card
     assert "AutoModelForCausalLM.from_pretrained" in card
-    assert "CausalAttention(heads=2)" in card
+    assert "| 4 | CausalAttention" in card
 
 
 def test_prompts_go_on_in_the_pipeline_batched_or_not(trained):
