@@ -2,6 +2,7 @@
 
 import json
 import os
+from types import SimpleNamespace
 
 import pytest
 
@@ -33,7 +34,7 @@ def used(tmp_path_factory):
     try:
         (root / "recipe.toml").write_text(RECIPE + "[schedule]\nsteps = 2\nbatch = 4\n")
         (root / "words.toml").write_text(RECIPE.replace("400", "410") + "[schedule]\nsteps = 2\nbatch = 4\n")
-        lines = [f"a{number} dog\tit sleeps\t{'yes' if number % 2 else 'no'}" for number in range(40)]
+        lines = [f"a{number} dog\tit{number} sleeps\t{'yes' if number % 2 else 'no'}" for number in range(40)]
         (root / "pairs.tsv").write_text("\n".join(["premise\thypothesis\tlabel", *lines]))
         (root / "other.tsv").write_text("\n".join(["premise\thypothesis\tlabel", *lines[:30]]))
         asked = ("pretrain", "--recipe", "recipe.toml", "--corpus", TEXT)
@@ -102,11 +103,14 @@ def test_a_text_is_not_prepared_again_for_the_same_run(call, monkeypatch, used):
 @pytest.mark.parametrize("experiment", ["mixers", "sparse-lm"])
 def test_a_wrong_command_in_the_folder_of_an_experiment_touches_nothing(call, monkeypatch, used, tmp_path, experiment):
     """The experiment is stopped when all is prepared, before the first run: its text must survive wrong commands."""
-    from anyformer.training import reproduction, sparse_lm
+    from anyformer.reports.mixers import report
+    from anyformer.training import sparse_lm
+    from anyformer.training.comparison import runs
 
     monkeypatch.chdir(used)
-    for module, name in ((reproduction, "reproduce"), (sparse_lm, "learn_all")):
-        monkeypatch.setattr(module, name, lambda *given: iter(()))
+    monkeypatch.setattr(runs, "compare", lambda *given: iter(()))
+    monkeypatch.setattr(report, "write_report", lambda *given: SimpleNamespace(data={}, view=""))
+    monkeypatch.setattr(sparse_lm, "learn_all", lambda *given: iter(()))
     place = tmp_path / "all"
     pairs = ("--nli", "pairs.tsv") if experiment == "mixers" else ()
     asked = ("reproduce", experiment, "--budget", "smoke", "--corpus", "synthetic:sentences=600", "-o", place)
@@ -120,7 +124,7 @@ def test_a_wrong_command_in_the_folder_of_an_experiment_touches_nothing(call, mo
         assert CONTINUE in outcome.err
         assert snapshot(place) == before
     if experiment == "mixers":
-        assert f"{CONTINUE}; the one in {place} has pairs" in call(*asked, "--nli", "other.tsv").err
+        assert f"{CONTINUE}; the one in {place} has entailment" in call(*asked, "--nli", "other.tsv").err
         assert snapshot(place) == before
 
 

@@ -50,7 +50,12 @@ def test_the_papers_budget_is_berts():
     """Devlin et al., appendix A.2 and the released code: everything that a recipe says about them."""
     recipe = BUDGETS["paper"].recipe
     architecture, schedule = recipe.architecture, recipe.schedule
-    assert (architecture.layers, architecture.width, architecture.heads, architecture.vocabulary) == (12, 768, 12, 30522)
+    assert (architecture.layers, architecture.width, architecture.heads, architecture.vocabulary) == (
+        12,
+        768,
+        12,
+        30522,
+    )
     assert (architecture.norm, architecture.start, architecture.dropout) == ("after", "bert", 0.1)
     assert (schedule.steps, schedule.batch, schedule.warmup) == (1_000_000, 256, 0.01)
     assert (schedule.learning_rate, schedule.adam_beta2, schedule.weight_decay) == (1e-4, 0.999, 0.01)

@@ -144,10 +144,11 @@ def _words_compared(learned: tuple[LearnedWords, ...], over: Over) -> tuple[Comp
     """
     most = max(len(one.results) for one in learned)
     scores = {one.name: one.windows for one in learned if len(one.results) == most}
-    if len(scores) < 2:
-        return ()
     count = next(iter(scores.values())).shape[1]
-    return compare_all(scores, groups=[place // TOGETHER for place in range(count)], over=over, draws=DRAWS)
+    if len(scores) < 2 or count < 2:
+        return ()
+    together = min(TOGETHER, count // 2)
+    return compare_all(scores, groups=[place // together for place in range(count)], over=over, draws=DRAWS)
 
 
 def _entailment_compared(

@@ -45,7 +45,7 @@ def _words_row(one: LearnedWords) -> tuple[str, ...]:
 
 
 def ablation_rows(outcomes: Outcomes) -> Rows:
-    """The same with the weights that BERT starts from, of the first seed, beside the first seed with the usual start."""
+    """The same for weights that start as BERT's do, beside the usual start; both of the first seed."""
     first = {one.name: one.results[0] for one in outcomes.words}
     heads = ("mixer", "start", "learning rate", "loss (nats)", "accuracy (%)")
     rows: Rows = [heads]
