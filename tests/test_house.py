@@ -104,15 +104,18 @@ WITHIN = {
         *("flex", "sparse", "reference"),
         *("widening", "module", "huggingface"),
     ],
-    "training": ["data", "run", "tasks", "evaluation", "copying", "comparison", "reproduction", "sparse_lm"],
-    "training.comparison": ["entailment", "baselines", "statistics", "budgets", "entrants", "jobs", "runs"],
+    "training": ["data", "run", "tasks", "evaluation", "copying", "comparison", "sparse_lm"],
+    "training.comparison": [
+        *("entailment", "baselines", "statistics", "budgets", "entrants", "jobs", "experiment", "results"),
+        *("learning_words", "learning_entailment", "runs"),
+    ],
     "contextuality": [
         *("places", "nearest", "closest", "indexing", "band", "pairs", "similarity", "sequences", "layers", "report"),
         *("models", "sensitivity", "witnesses", "measure", "controls"),
     ],
     "reports": [
         *("layout", "terminal", "stages", "catalogue", "patterns", "programs", "plans", "models", "verification"),
-        *("training", "reproduction", "copying", "sparse_lm", "tracing", "comparisons", "parity", "zoo", "figures"),
+        *("training", "mixers", "copying", "sparse_lm", "tracing", "comparisons", "parity", "zoo", "figures"),
         *("evaluation", "contextuality"),
     ],
     "cli": [

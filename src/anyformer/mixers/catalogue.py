@@ -83,11 +83,14 @@ def register_mixer(name: str, kind: Class | None = None) -> Class | Callable[[Cl
     Example:
         >>> from dataclasses import dataclass
         >>> from torch import nn
+        >>> class Kept(nn.Module):
+        ...     def forward(self, hidden, keep):
+        ...         return hidden * keep[..., None]
         >>> @register_mixer("each-alone")
         ... @dataclass(frozen=True)
         ... class EachAlone:
         ...     def build(self, width, dropout=0.0):
-        ...         return nn.Identity()
+        ...         return Kept()
         >>> CATALOGUE.parse("each-alone")
         EachAlone()
     """

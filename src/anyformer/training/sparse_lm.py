@@ -12,8 +12,8 @@ from typing import Any
 from anyformer.errors import RunInUse
 from anyformer.mixers import Attention, Mixer, PatternAttention
 from anyformer.patterns import BigBird, Full, Longformer, PatternFamily, Random, Star, Strided
+from anyformer.training.comparison.jobs import Watching
 from anyformer.training.data.corpus import Corpus
-from anyformer.training.reproduction import Watching
 from anyformer.training.run.folder import RunFolder, removed_after_a_mistake, require_only
 from anyformer.training.run.recipe import Architecture, Recipe, Schedule, Text
 from anyformer.training.tasks.pretrain import Prepared, prepare, pretrain, require_windows

@@ -67,34 +67,60 @@ def test_a_language_model_is_trained_and_not_fine_tuned(call, tmp_path, recipe, 
     assert "must see all words" in tuned.err
 
 
+@pytest.fixture
+def entailment(tmp_path):
+    """Pairs that share no text, from two sources."""
+    places = []
+    for source in ("near", "far"):
+        places.append(tmp_path / f"{source}_dev.tsv")
+        labels = ("entailment", "neutral", "contradiction")
+        rows = [f"{source}{k} runs {k * 7}\tit{k} walks {source}\t{labels[k % 3]}" for k in range(60)]
+        places[-1].write_text("\n".join(["premise\thypothesis\tlabel", *rows]))
+    return tuple(part for place in places for part in ("--nli", place))
+
+
 @pytest.mark.slow
-def test_the_comparison_is_complete_and_goes_on(call, tmp_path, pairs):
-    asked = (
-        "reproduce",
-        "mixers",
-        "--nli",
-        pairs,
-        "-o",
-        tmp_path / "all",
-        "--corpus",
-        "synthetic:sentences=400",
-        "--json",
-    )
+def test_the_comparison_is_complete_and_goes_on(call, tmp_path, entailment):
+    text = ("--corpus", "synthetic:sentences=400", "--measured", "synthetic:sentences=200,seed=1")
+    asked = ("reproduce", "mixers", *entailment, "-o", tmp_path / "all", *text, "--json")
     made = call(*asked)
     assert made.code == 0
-    names = [outcome["name"] for outcome in made.data["outcomes"]]
-    assert names == ["average", "bilinear", "convolution", "attention", "hybrid-1"]
+    assert list(made.data["words"]) == ["convolution", "attention"]
+    baselines = ["majority", "hypothesis words", "pair words", "overlap"]
+    assert list(made.data["entailment"])[:6] == [*baselines, "convolution", "attention"]
+    assert set(made.data["entailment"]["attention"]["by_source"]) == {"near", "far"}
     report = tmp_path / "all" / "report"
-    assert sorted(file.name for file in report.iterdir()) == ["curves.png", "hybrids.png", "results.json", "table.md"]
-    table = (report / "table.md").read_text()
-    assert "| attention |" in table
-    assert "78.2" in table
+    assert sorted(file.name for file in report.iterdir()) == [
+        *("curves.png", "entailment.png", "results.json", "tables.md"),
+    ]
+    tables = (report / "tables.md").read_text()
+    assert "| attention | yes |" in tables
+    assert "78.2" in tables
     before = json.loads((report / "results.json").read_text())
+    assert before == made.data
+    assert before["configuration"]["recipes"]["attention"]["schedule"]["precision"] == "fp32"
     again = call(*asked[:-1])
-    assert "hybrid-1" in again.out
-    assert "\\n" not in again.out
+    assert "pair words" in again.out
+    assert "complete" not in again.err, "nothing is done again"
     after = json.loads((report / "results.json").read_text())
-    assert [one["curves"] for one in after["outcomes"]] == [one["curves"] for one in before["outcomes"]]
+    assert after["entailment"] == before["entailment"]
+
+
+@pytest.mark.slow
+def test_ones_own_mixers_are_compared(call, tmp_path, entailment):
+    """One from the catalogue with its sizes, and one that a file of the user's brings."""
+    plugin = tmp_path / "alone.py"
+    plugin.write_text(
+        "from dataclasses import dataclass\nfrom torch import nn\nfrom anyformer.mixers import register_mixer\n"
+        "class Same(nn.Module):\n    def forward(self, hidden, keep):\n        return hidden * keep[..., None]\n"
+        "@register_mixer('alone')\n@dataclass(frozen=True)\nclass Alone:\n"
+        "    def build(self, width, dropout=0.0):\n        return Same()\n"
+    )
+    own = ("--plugin", plugin, "--mixer", "convolution:kernel=5,filters=4", "--mixer", "alone")
+    text = ("--corpus", "synthetic:sentences=400")
+    made = call("reproduce", "mixers", *entailment, "-o", tmp_path / "all", *text, *own, "--json")
+    assert made.code == 0
+    assert list(made.data["words"]) == ["convolution-kernel-5-filters-4", "alone"]
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import json
 import os
+from types import SimpleNamespace
 
 import pytest
 
@@ -33,7 +34,7 @@ def used(tmp_path_factory):
     try:
         (root / "recipe.toml").write_text(RECIPE + "[schedule]\nsteps = 2\nbatch = 4\n")
         (root / "words.toml").write_text(RECIPE.replace("400", "410") + "[schedule]\nsteps = 2\nbatch = 4\n")
-        lines = [f"a{number} dog\tit sleeps\t{'yes' if number % 2 else 'no'}" for number in range(40)]
+        lines = [f"a{number} dog\tit sleeps {number}\t{'yes' if number % 2 else 'no'}" for number in range(40)]
         (root / "pairs.tsv").write_text("\n".join(["premise\thypothesis\tlabel", *lines]))
         (root / "other.tsv").write_text("\n".join(["premise\thypothesis\tlabel", *lines[:30]]))
         asked = ("pretrain", "--recipe", "recipe.toml", "--corpus", TEXT)
@@ -102,11 +103,14 @@ def test_a_text_is_not_prepared_again_for_the_same_run(call, monkeypatch, used):
 @pytest.mark.parametrize("experiment", ["mixers", "sparse-lm"])
 def test_a_wrong_command_in_the_folder_of_an_experiment_touches_nothing(call, monkeypatch, used, tmp_path, experiment):
     """The experiment is stopped when all is prepared, before the first run: its text must survive wrong commands."""
-    from anyformer.training import reproduction, sparse_lm
+    from anyformer.reports.mixers import report
+    from anyformer.training import sparse_lm
+    from anyformer.training.comparison import runs
 
     monkeypatch.chdir(used)
-    for module, name in ((reproduction, "reproduce"), (sparse_lm, "learn_all")):
+    for module, name in ((runs, "compare"), (sparse_lm, "learn_all")):
         monkeypatch.setattr(module, name, lambda *given: iter(()))
+    monkeypatch.setattr(report, "write_report", lambda *given: SimpleNamespace(data={}, view=""))
     place = tmp_path / "all"
     pairs = ("--nli", "pairs.tsv") if experiment == "mixers" else ()
     asked = ("reproduce", experiment, "--budget", "smoke", "--corpus", "synthetic:sentences=600", "-o", place)
@@ -120,7 +124,7 @@ def test_a_wrong_command_in_the_folder_of_an_experiment_touches_nothing(call, mo
         assert CONTINUE in outcome.err
         assert snapshot(place) == before
     if experiment == "mixers":
-        assert f"{CONTINUE}; the one in {place} has pairs" in call(*asked, "--nli", "other.tsv").err
+        assert f"{CONTINUE}; the one in {place} has entailment" in call(*asked, "--nli", "other.tsv").err
         assert snapshot(place) == before
 
 
@@ -161,7 +165,7 @@ def test_a_wrong_command_leaves_no_folder_behind(call, monkeypatch, used, tmp_pa
     (used / "empty.txt").write_text("\n\n")
     (used / "latin.txt").write_bytes("gr\xfc\xdfe\n".encode("latin-1"))
     (used / "short.txt").write_text("just a few words\n")
-    (used / "one.tsv").write_text("premise\thypothesis\tlabel\n" + "".join(f"a{i}\tb\tno\n" for i in range(20)))
+    (used / "one.tsv").write_text("premise\thypothesis\tlabel\n" + "".join(f"a{i}\tb{i}\tno\n" for i in range(20)))
     monkeypatch.chdir(used)
     outcome = call(*arguments, "-o", tmp_path / "new")
     assert outcome.code == 2

@@ -60,9 +60,9 @@ def mixers(
         spent = _asked(BUDGETS, budget, seeds)
         own = zip(mixer or (), training.parse_mixers(mixer or (), spent.recipe.architecture), strict=True)
         compared = entrants.own_entrants(spent, list(own)) or entrants.entrants_of(spent)
-        texts = tuple(None if one is None else training.open_corpus(one) for one in (held_out, measured))
+        valid, test = (None if one is None else training.open_corpus(one) for one in (held_out, measured))
         pairs = read_entailment(nli, seed=0)
-        experiment = runs.begin(spent, compared, training.open_corpus(corpus), texts, pairs, output)
+        experiment = runs.begin(spent, compared, training.open_corpus(corpus), (valid, test), pairs, output)
         for job in runs.compare(experiment, training_bar):
             note(f"{job.name}: complete")
         if speaks():

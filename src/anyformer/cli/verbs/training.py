@@ -22,6 +22,9 @@ Batch = Annotated[int | None, typer.Option(help="Sequences a step, over all proc
 AtOnce = Annotated[
     int | None, typer.Option(help="Of them, how many at a time in each process: fewer need less memory.")
 ]
+Precision = Annotated[
+    str | None, typer.Option(help="What steps are computed in: fp32, bf16 or fp16; weights stay in fp32.")
+]
 Rate = Annotated[float | None, typer.Option("--learning-rate", help="The largest learning rate.")]
 HeldOut = Annotated[str | None, typer.Option(help="What to measure on; else a part of the data.")]
 
@@ -55,6 +58,7 @@ def pretrain(
     at_once: AtOnce = None,
     learning_rate: Rate = None,
     seed: Seed = None,
+    precision: Precision = None,
     json: Json = False,
 ) -> None:
     """Pre-train a BERT on masked words, or on next words."""
@@ -68,7 +72,14 @@ def pretrain(
         asked = start.changed(
             architecture={"mixers": training.parse_mixers(mixer, start.architecture) if mixer else None},
             text={"tokens": tokens, "task": task},
-            schedule={"steps": steps, "batch": batch, "at_once": at_once, "learning_rate": learning_rate, "seed": seed},
+            schedule={
+                "steps": steps,
+                "batch": batch,
+                "at_once": at_once,
+                "learning_rate": learning_rate,
+                "seed": seed,
+                "precision": precision,
+            },
         )
         text = training.prepare_run(
             asked,
@@ -97,6 +108,7 @@ def finetune(
     at_once: AtOnce = None,
     learning_rate: Rate = None,
     seed: Seed = None,
+    precision: Precision = None,
     json: Json = False,
 ) -> None:
     """Fine-tune a pre-trained BERT to classify texts or pairs of texts, or to find answers."""
@@ -110,7 +122,8 @@ def finetune(
         load_plugins(plugin)
         training.RunFolder(output).require_free()
         examples, unseen = _examples(pairs, questions, held_out)
-        schedule = changed(TUNING, batch=batch, at_once=at_once, learning_rate=learning_rate, seed=seed)
+        given = {"learning_rate": learning_rate, "seed": seed, "precision": precision}
+        schedule = changed(TUNING, batch=batch, at_once=at_once, **given)
         sources = Sources(tuple(pairs or [str(questions)]), (held_out or "a tenth of the training data",))
         with training_bar("", schedule.for_epochs(len(examples), epochs)) as watch:
             folder = training.finetune(model, examples, unseen, output, epochs, schedule, watch, sources)

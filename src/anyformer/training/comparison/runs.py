@@ -22,6 +22,7 @@ from anyformer.training.comparison.learning_entailment import FIRST, BaselineTes
 from anyformer.training.comparison.learning_words import Words
 from anyformer.training.data.corpus import Corpus
 from anyformer.training.run.folder import RunFolder, removed_after_a_mistake, require_only
+from anyformer.training.tasks.finetune import require_classes
 from anyformer.training.tasks.pretrain import prepare, require_possible, require_windows, tokens_of
 
 
@@ -52,6 +53,7 @@ def begin(
     if folder.identity_file.is_file():
         require_only(place, {folder.identity_file.name, *FOLDERS})
     valid, test = texts
+    require_classes(entailment.train.pairs)
     for one in entrants:
         require_possible(one.recipe(budget, 0, budget.rates[0]))
     with removed_after_a_mistake(place, folder.identity_file.name, "text"):

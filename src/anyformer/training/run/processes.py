@@ -36,8 +36,7 @@ def accelerator(precision: str = FULL) -> Accelerator:
         made = Accelerator(cpu=_on_cpus(), mixed_precision="no" if precision == FULL else precision)
     except ValueError as error:
         raise TrainingError(
-            f"the precision must be one that this machine computes in; {precision} is not: {error}."
-            " bf16 works on CPUs, fp16 needs an accelerator."
+            f"the precision must be one that this machine computes in; {precision} is not: {error}. Choose fp32."
         ) from error
     if made.distributed_type in SHARDED:
         raise TrainingError(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from filelock import FileLock
 from numpy.typing import NDArray
@@ -183,6 +184,15 @@ def _is_learned_from(corpus: Corpus, place: Path, vocabulary: int) -> bool:
 
 def _lesson(corpus: Corpus, vocabulary: int) -> str:
     return json.dumps({"corpus": corpus.digest(), "vocabulary": vocabulary})
+
+
+def unigram_loss(text: Prepared) -> float:
+    """The loss of a model that knows only how frequent each word is: the plateau that training has to leave."""
+    special = list(text.tokenizer.all_special_ids)
+    seen = np.bincount(text.train, minlength=len(text.tokenizer)) + 1.0
+    seen[special] = 0.0
+    words = np.asarray(text.valid)[~np.isin(text.valid, special)]
+    return float(-np.log(seen[words] / seen.sum()).mean())
 
 
 def tokens_of(corpus: Corpus, tokenizer: Any, place: Path) -> TokenFile:
