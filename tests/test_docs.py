@@ -34,7 +34,9 @@ PAGES_WITH_MORE = {
     "stock.md": "torch",
     "interpretability.md": "transformer_lens",
     "how_to/export.md": "onnx",
+    "how_to/hugging_face_mixers.md": "transformers",
     "how_to/pattern_exports.md": "torch",
+    "how_to/own_mixer.md": "transformers",
     "report.md": "matplotlib",
     "contextuality.md": "faiss",
 }

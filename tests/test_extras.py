@@ -1,5 +1,8 @@
 """A package that is missing is named with what needs it and how to install it, in Python and on the command line."""
 
+import importlib
+import importlib.util
+import inspect
 import subprocess
 import sys
 
@@ -9,7 +12,7 @@ import pytest
 import anyformer as af
 from anyformer.cli.main import main
 from anyformer.errors import AnyformerError, MissingPackageError
-from anyformer.extras import require
+from anyformer.extras import require, when_imported
 from anyformer.patterns.universality import cycle_patching
 from anyformer.runtime.run import Engine, run
 from anyformer.workers import dask_cluster
@@ -45,6 +48,52 @@ def test_what_is_missing_is_an_error_of_ours_and_of_pythons(monkeypatch):
     assert isinstance(caught.value, AnyformerError)
     assert isinstance(caught.value.__cause__, ImportError)
     assert caught.value.name == "nowhere"
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    """A module that nobody has imported; afterwards everything is as it was."""
+    (tmp_path / "late_module.py").write_text("value = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
+    yield "late_module"
+    sys.modules.pop("late_module", None)
+
+
+def test_what_waits_for_a_module_is_done_once_after_it(module):
+    done = []
+    finders = [*sys.meta_path]
+    for name in ("first", "second"):
+        when_imported(module, lambda name=name: done.append((name, sys.modules[module].value)))
+    assert importlib.util.find_spec(module) is not None
+    assert done == [], "to ask whether it is installed is not to import it"
+    import late_module
+
+    assert sorted(done) == [("first", 1), ("second", 1)]
+    assert sys.meta_path == finders
+    assert inspect.getsource(late_module) == "value = 1\n"
+    assert type(late_module.__loader__) is type(late_module.__spec__.loader) is type(inspect.__loader__)
+    when_imported(module, lambda: done.append("at once"))
+    assert done[2:] == ["at once"]
+    importlib.reload(late_module)
+    assert len(done) == 3
+
+
+def test_what_waits_for_a_module_with_a_mistake_waits_on(module, tmp_path):
+    done = []
+    when_imported(module, lambda: done.append(True))
+    when_imported("nowhere", lambda: done.append(True))
+    (tmp_path / "late_module.py").write_text("1 / 0\n")
+    with pytest.raises(ZeroDivisionError):
+        import late_module
+    with pytest.raises(ModuleNotFoundError):
+        import nowhere  # noqa: F401
+    assert done == []
+    (tmp_path / "late_module.py").write_text("value = 22\n")
+    importlib.invalidate_caches()
+    import late_module  # noqa: F401
+
+    assert done == [True]
 
 
 def test_pictures(monkeypatch, tmp_path):
@@ -135,6 +184,7 @@ def test_on_the_command_line_it_is_one_sentence(monkeypatch, tmp_path, capsys, m
     [
         *("pretrain -o r", "finetune nowhere -o r --pairs x.tsv", "reproduce mixers -o r --nli x"),
         *("reproduce copying -o r", "reproduce sparse-lm -o r"),
+        *("evaluate nowhere -o r --pairs x.tsv", "predict nowhere -o r --pairs x.tsv"),
     ],
 )
 def test_so_it_is_for_verbs_that_train(package, verb):

@@ -28,6 +28,8 @@ SPINE = [
     "saved_folders",
     "settings",
     "catalogues",
+    "user_code",
+    "installed",
     "vector_code",
     "workers",
     "intervals",
@@ -102,20 +104,23 @@ WITHIN = {
         *("flex", "sparse", "reference"),
         *("widening", "module", "huggingface"),
     ],
-    "training": ["data", "run", "tasks", "copying", "comparison", "reproduction", "sparse_lm"],
-    "training.comparison": ["entailment", "baselines", "statistics"],
+    "training": ["data", "run", "tasks", "evaluation", "copying", "comparison", "sparse_lm"],
+    "training.comparison": [
+        *("entailment", "baselines", "statistics", "budgets", "entrants", "jobs", "experiment", "results"),
+        *("learning_words", "learning_entailment", "runs"),
+    ],
     "contextuality": [
         *("places", "nearest", "closest", "indexing", "band", "pairs", "similarity", "sequences", "layers", "report"),
         *("models", "sensitivity", "witnesses", "measure", "controls"),
     ],
     "reports": [
         *("layout", "terminal", "stages", "catalogue", "patterns", "programs", "plans", "models", "verification"),
-        *("training", "reproduction", "copying", "sparse_lm", "tracing", "comparisons", "parity", "zoo", "figures"),
-        "contextuality",
+        *("training", "mixers", "copying", "sparse_lm", "tracing", "comparisons", "parity", "zoo", "figures"),
+        *("evaluation", "contextuality"),
     ],
     "cli": [
-        *("help_texts", "numbers", "effort", "workforce", "sequences", "output", "failures", "options", "watching"),
-        *("verbs", "main"),
+        *("help_texts", "numbers", "effort", "workforce", "sequences", "output", "failures", "plugins"),
+        *("options", "watching", "verbs", "main"),
     ],
 }
 HEAVY = (

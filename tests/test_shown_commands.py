@@ -17,12 +17,12 @@ from anyformer.cli.main import main
 ROOT = Path(__file__).parents[1]
 PAGES = [
     *("README.md", "docs/vnnlib.md", "docs/mixers.md", "docs/results/mixers.md", "docs/results/copying.md"),
-    "docs/results/sparse_lm.md",
+    *("docs/results/sparse_lm.md", "docs/how_to/evaluate.md"),
 ]
 BASH = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^```python\n(# (\w+\.py)\n.*?)^```$", re.MULTILINE | re.DOTALL)
 # They take hours, or models and texts that are not here: looked up, not run.
-TRAINING = {"pretrain", "finetune", "reproduce", "context"}
+TRAINING = {"pretrain", "finetune", "evaluate", "predict", "reproduce", "context"}
 # Verbs that have verbs of their own.
 GROUPS = {"pattern", "zoo", "reproduce"}
 

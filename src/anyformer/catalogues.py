@@ -10,6 +10,7 @@ from anyformer.errors import AnyformerError
 from anyformer.settings import Value, settings_of, split_name, value_of
 
 Made = TypeVar("Made")
+_NO_DEFAULT = inspect.Parameter.empty
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,16 +61,22 @@ class Catalogue(Mapping[str, Callable[..., Made]], Generic[Made]):
 
     def parse(self, text: str, *sizes: Any) -> Made:
         """A name with parameters as on a command line: `strided:stride=4`, or `entmax:1.5` if it has only one."""
+        name, parameters = self.read(text)
+        return self.make(name, *sizes, **parameters)
+
+    def read(self, text: str) -> tuple[str, dict[str, Value]]:
+        """The name and the parameters that are written on a command line, before anything is made of them."""
         name, settings = split_name(text)
         taken = list(self.parameters(name)) if name in self else []
         if len(taken) == len(settings) == 1 and "=" not in settings[0]:
-            return self.make(name, *sizes, **{taken[0]: value_of(settings[0])})
-        return self.make(name, *sizes, **self._settings(name, settings, taken))
+            return name, {taken[0]: value_of(settings[0])}
+        return name, self._settings(name, settings, taken)
 
     def parameters(self, name: str) -> dict[str, Any]:
         """The parameters that a thing takes, with their defaults."""
         taken = inspect.signature(self[name]).parameters.values()
-        return {one.name: one.default for one in taken if one.name not in self.sizes}
+        named = (one for one in taken if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD))
+        return {one.name: one.default for one in named if one.name not in self.sizes}
 
     def descriptions(self) -> dict[str, str]:
         """One line about every thing, by name."""
@@ -86,6 +93,11 @@ class Catalogue(Mapping[str, Callable[..., Made]], Generic[Made]):
                 listed = f"no parameters but {', '.join(taken)}" if taken else "no parameters"
                 hint = did_you_mean(parameter, taken) or " Leave it out."
                 raise self.error(f"the {self.what} {name!r} must get {listed}; got {parameter!r}.{hint}")
+        missing = [each for each, default in taken.items() if default is _NO_DEFAULT and each not in given]
+        if missing:
+            raise self.error(
+                f"the {self.what} {name!r} must get {', '.join(missing)}; got none. Write {name}:{missing[0]}=VALUE."
+            )
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

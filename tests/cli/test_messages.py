@@ -38,6 +38,7 @@ BAD = [
     *("build", "compare", "compare softmax", "curve", "curve softmax --from 0.1", "verify", "run", "run model"),
     *("describe", "trace", "trace MODEL", "pattern", "pattern bogus", "pattern check", "pattern check star"),
     *("pattern draw star --tokens 4", "pretrain", "finetune", "finetune nowhere", "reproduce", "reproduce mixers"),
+    *("evaluate", "evaluate nowhere -o r", "predict nowhere -o r"),
     *(
         "reproduce copying",
         "reproduce copying -o r --seeds 0",
@@ -119,6 +120,9 @@ TRAINING = [
     "finetune nowhere -o r --pairs nowhere.tsv",
     "finetune nowhere -o r --pairs file.txt",
     "finetune nowhere -o r --questions damaged.json",
+    "evaluate nowhere -o r --pairs nowhere.tsv",
+    "evaluate nowhere -o r --pairs file.txt --map x",
+    "predict nowhere -o r --pairs file.txt",
     "reproduce mixers -o r --nli file.txt --budget nothing",
     "reproduce mixers -o r --nli nowhere.tsv",
     "reproduce copying -o r --budget nothing",

@@ -2,7 +2,16 @@
 
 import torch
 
-from anyformer.mixers import Attention, Average, Bilinear, Convolution, Mixer, PatternAttention, PlainConvolution
+from anyformer.mixers import (
+    Attention,
+    Average,
+    Bilinear,
+    Convolution,
+    Fourier,
+    Mixer,
+    PatternAttention,
+    PlainConvolution,
+)
 from anyformer.patterns import Longformer, Multihead, SlidingWindow
 
 WIDTH = 6
@@ -14,6 +23,7 @@ MIXERS: dict[str, Mixer] = {
     "convolution, odd": Convolution(kernel=5, filters=2),
     "convolution without a gate": PlainConvolution(kernel=5, filters=3),
     "convolution, longer than the sequence": Convolution(kernel=40, filters=6),
+    "fourier": Fourier(),
     "sparse attention": PatternAttention(heads=2, pattern=Longformer(half_width=1, global_tokens=1)),
     "sparse attention, heads that differ": PatternAttention(3, Multihead((SlidingWindow(2), SlidingWindow(0)))),
 }

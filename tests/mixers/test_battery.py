@@ -157,6 +157,9 @@ class BiasAfterTheMask(TokenMixer):
         self.inner = SeparableConvolution(width, kernel=3, filters=2)
         self.bias = nn.Parameter(torch.ones(width))
 
+    def reset_parameters(self, normal=nn.init.normal_) -> None:
+        nn.init.ones_(self.bias)
+
     def mix(self, hidden: Tensor, keep: Tensor | None) -> Tensor:
         return self.inner.mix(hidden, keep) + self.bias
 

@@ -17,6 +17,8 @@ HEADS = {
     "AutoModelForPreTraining": mixers.MixerBertForPreTraining,
     "AutoModelForSequenceClassification": mixers.MixerBertForSequenceClassification,
     "AutoModelForQuestionAnswering": mixers.MixerBertForQuestionAnswering,
+    "AutoModelForTokenClassification": mixers.MixerBertForTokenClassification,
+    "AutoModelForNextSentencePrediction": mixers.MixerBertForNextSentencePrediction,
 }
 
 
@@ -157,8 +159,23 @@ def test_states_and_weights_on_request():
     states, pooled = attention(**words(), return_dict=False)
     assert states.shape == (3, 9, 24)
     assert pooled.shape == (3, 24)
-    with pytest.raises(MixerError, match="SeparableConvolution has none"):
-        MixerBertModel(small())(**words(), output_attentions=True)
+
+
+@pytest.mark.parametrize("norm", ["after", "before"])
+@torch.no_grad()
+def test_a_hybrid_gives_the_attentions_that_there_are(norm):
+    """One entry a layer, so that layers keep their numbers; None where a mixer has no such weights."""
+    model = MixerBertModel(small(mixers=[Average(), Attention(heads=3), Bilinear(9), Attention(heads=2)], norm=norm))
+    attentions = model.eval()(**words(), output_attentions=True).attentions
+    assert [None if weights is None else weights.shape for weights in attentions] == [
+        *(None, (3, 3, 9, 9)),
+        *(None, (3, 2, 9, 9)),
+    ]
+    # They are shares of the kept tokens: each row adds up to 1, and padding has nothing.
+    assert torch.allclose(attentions[1].sum(dim=-1), torch.ones(3, 3, 9))
+    assert not attentions[3][1, :, :, 4:].any()
+    head = mixers.MixerBertForTokenClassification(small(output_attentions=True, mixers=[Average()] * 4)).eval()
+    assert head(**words()).attentions == (None,) * 4
 
 
 @pytest.mark.parametrize(
@@ -166,7 +183,7 @@ def test_states_and_weights_on_request():
     [
         ({"mixers": [Average()] * 3}, r"one mixer a layer, num_hidden_layers = 4; got 3"),
         ({"mixers": ["average"] * 4}, r"mixers or their JSON objects, one a layer; got 'average'"),
-        ({"mixers": [{"kind": "fourier"}] * 4}, r"one of attention, average"),
+        ({"mixers": [{"kind": "wavelet"}] * 4}, r"one of attention, average"),
         ({"is_decoder": True}, r"must be an encoder"),
     ],
 )

@@ -57,6 +57,7 @@ def test_trainer_trains_and_evaluates(tmp_path):
     [
         ("fill-mask", mixers.MixerBertForMaskedLM, ["ab [MASK] c"], "abc [MASK] de"),
         ("text-classification", mixers.MixerBertForSequenceClassification, ["a b c"], "abc abc de"),
+        ("token-classification", mixers.MixerBertForTokenClassification, ["a b c"], "abc abc de"),
         ("feature-extraction", mixers.MixerBertModel, ["a b c"], "abc abc de"),
     ],
 )
@@ -123,6 +124,8 @@ HEADS = {
     mixers.MixerBertForPreTraining: ["prediction_logits", "seq_relationship_logits"],
     mixers.MixerBertForSequenceClassification: ["logits"],
     mixers.MixerBertForQuestionAnswering: ["start_logits", "end_logits"],
+    mixers.MixerBertForTokenClassification: ["logits"],
+    mixers.MixerBertForNextSentencePrediction: ["logits"],
 }
 
 

@@ -3,15 +3,17 @@
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from anyformer.cli.failures import CHECK_FAILED, INTERRUPTED, USAGE, ClickUsageError, report
 from anyformer.cli.help_texts import with_plain_help
+from anyformer.cli.plugins import MIXER_NAMES, mixer_names
 from anyformer.cli.verbs import (
     comparing,
     contexts,
+    evaluating,
     exploring,
     exporting,
     models,
@@ -35,12 +37,16 @@ for verb in (
     *(planning.targets, planning.plan, planning.build, comparing.compare, comparing.curve),
     *(models.verify, models.run, models.describe, models.trace, parity.parity),
     *(exporting.export, exploring.explore, reporting.report, contexts.context),
-    *(training.pretrain, training.finetune),
+    *(training.pretrain, training.finetune, evaluating.evaluate, evaluating.predict),
 ):
     app.command(verb.__name__)(verb)
 app.add_typer(patterns.app, name="pattern")
 app.add_typer(reproducing.app, name="reproduce")
 app.add_typer(zoo.app, name="zoo")
+
+
+def _command() -> Any:
+    return with_plain_help(app, {MIXER_NAMES: mixer_names})
 
 
 def _show_version(wanted: bool) -> None:
@@ -71,14 +77,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given:
-        with_plain_help(app)(args=["--help"], prog_name="anyformer", standalone_mode=False)
+        _command()(args=["--help"], prog_name="anyformer", standalone_mode=False)
         return USAGE
     as_json = "--json" in given
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal that cannot show ≤ must not end a proof
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = with_plain_help(app)(args=given, prog_name="anyformer", standalone_mode=False)
+        code = _command()(args=given, prog_name="anyformer", standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
         return _stop_writing()

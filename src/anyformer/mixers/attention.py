@@ -6,9 +6,13 @@ from typing import final
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import dropout as drop
 from torch.nn.functional import scaled_dot_product_attention
 
-from anyformer.mixers.mixer import Mixer, TokenMixer, divides, positive
+from anyformer.mixers.mixer import Mixer, TokenMixer, divides, is_traced, positive
+
+MOST_HEADS = 1 << 16
+"""Far more than any network has."""
 
 
 class AttentionHeads(TokenMixer):
@@ -57,13 +61,29 @@ class SelfAttention(AttentionHeads):
         dropout = self.dropout if self.training else 0.0
         # All keys where none is kept: softmax needs one, and zeros come afterwards.
         seen = None if keep is None else (keep | ~keep.any(dim=1, keepdim=True))[:, None, None, :]
-        mixed = scaled_dot_product_attention(query, key, value, attn_mask=seen, dropout_p=dropout)
+        # On CPUs, the fused kernel is three to six times slower backward in 16 bits than the same in single products.
+        attend = _attend_in_products if _is_narrow_on_cpu(query) else scaled_dot_product_attention
+        mixed = attend(query, key, value, attn_mask=seen, dropout_p=dropout)
         mixed = mixed.transpose(1, 2).flatten(2)
         return mixed if keep is None else mixed.masked_fill(~keep.any(dim=1)[:, None, None], 0.0)
 
     def seen(self, hidden: Tensor, keep: Tensor | None) -> Tensor | None:
         """The kept keys."""
         return None if keep is None else keep[:, None, None, :]
+
+
+def _is_narrow_on_cpu(query: Tensor) -> bool:
+    return query.device.type == "cpu" and query.dtype in (torch.bfloat16, torch.float16) and not is_traced()
+
+
+def _attend_in_products(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float
+) -> Tensor:
+    """Scaled dot-product attention from its definition: scores, softmax, mean."""
+    scores = query * query.shape[-1] ** -0.5 @ key.transpose(2, 3)
+    if attn_mask is not None:
+        scores = scores.masked_fill(~attn_mask, -torch.inf)
+    return drop(scores.softmax(dim=-1), dropout_p, training=dropout_p > 0) @ value
 
 
 @final
@@ -74,7 +94,7 @@ class Attention(Mixer):
     heads: int = 12
 
     def __post_init__(self) -> None:
-        positive("heads", self.heads)
+        positive("heads", self.heads, MOST_HEADS)
 
     def build(self, width: int, dropout: float = 0.0) -> SelfAttention:
         """The module, with fresh parameters."""

@@ -40,10 +40,12 @@ def check_mixer(mixer: Mixer, width: int = 48, promises: Iterable[Promise] = tup
         >>> from anyformer.mixers import Average, Promise, check_mixer
         >>> check_mixer(Average(), promises=[Promise.SHAPE, Promise.PADDING])
     """
+    if not isinstance(mixer, Mixer):
+        raise MixerError(f"a mixer must be a Mixer, or of a class that register_mixer got; got {mixer!r:.200}.")
     for promise in promises:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
-            built = mixer.build(width).double().eval()
+            built = mixer.build_layer(0, width).double().eval()
             try:
                 _CHECKS[promise](mixer, built)
             except _Broken as broken:
@@ -148,7 +150,7 @@ def _check_determinism(mixer: Mixer, built: TokenMixer) -> None:
         raise _Broken("a second call gave others")
     if not torch.equal(hidden, before) or not torch.equal(mask, mask_before):
         raise _Broken("a call changed its input in place")
-    again = mixer.build(built.width).double().eval()
+    again = mixer.build_layer(0, built.width).double().eval()
     again.load_state_dict(built.state_dict())
     if not torch.equal(again(hidden, mask), once):
         raise _Broken("another module with the same state_dict gave others")

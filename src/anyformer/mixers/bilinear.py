@@ -1,6 +1,6 @@
 """BProj: a bilinear projection, X W_P for a trained W_P that knows positions but no contents."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -10,6 +10,9 @@ from torch import Tensor, nn
 from anyformer.errors import MixerError
 from anyformer.mixers.mixer import Mixer, TokenMixer, positive
 
+MOST_LENGTH = 1 << 15
+"""W_P has the square of it: four gigabytes."""
+
 
 @final
 class BilinearProjection(TokenMixer):
@@ -17,6 +20,7 @@ class BilinearProjection(TokenMixer):
 
     def __init__(self, width: int, max_length: int) -> None:
         super().__init__(width)
+        positive("max_length", max_length, MOST_LENGTH)
         self.max_length = max_length
         self.W_P = nn.Parameter(torch.empty(max_length, max_length))
         self.reset_parameters()
@@ -45,7 +49,11 @@ class Bilinear(Mixer):
     max_length: int = 384
 
     def __post_init__(self) -> None:
-        positive("max_length", self.max_length)
+        positive("max_length", self.max_length, MOST_LENGTH)
+
+    def useful(self, longest: int) -> Mapping[str, int]:
+        """W_P beyond the longest sequence is never used."""
+        return {"max_length": longest}
 
     def build(self, width: int, dropout: float = 0.0) -> BilinearProjection:
         """The module, with fresh parameters; no weights are dropped."""

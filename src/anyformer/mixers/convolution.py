@@ -1,6 +1,6 @@
 """SepConv: a depth-wise convolution along the tokens, gated or not, with filters shared by groups of channels."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -8,11 +8,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, glu, pad
 
-from anyformer.mixers.mixer import Mixer, TokenMixer, divides, is_traced, positive
+from anyformer.mixers.mixer import Mixer, TokenMixer, divides, is_exported, positive
 
 # Where matrices beat the image, measured forward and backward at 768 channels and 16 filters: 1.5 times at 31 taps, 3
 # to 5 times at 128, on 128 and on 512 tokens alike; at 7 taps the image is 3 to 5 times faster.
 LONG, SHORT = 24, 4
+MOST_TAPS, MOST_FILTERS = 1 << 16, 1 << 16
+"""Sanity, where the length of sequences and the width are not known; a BERT and a recipe know tighter bounds."""
 
 
 class DepthwiseConvolution(TokenMixer):
@@ -20,6 +22,7 @@ class DepthwiseConvolution(TokenMixer):
 
     def __init__(self, width: int, kernel: int, filters: int) -> None:
         super().__init__(width)
+        positive("kernel", kernel, MOST_TAPS)
         divides("filters", filters, width)
         self.kernel = kernel
         self.W_C = nn.Parameter(torch.empty(filters, kernel))
@@ -32,7 +35,7 @@ class DepthwiseConvolution(TokenMixer):
     def mix(self, hidden: Tensor, keep: Tensor | None) -> Tensor:
         """Convolve, with zeros for padding and beyond the ends."""
         real = hidden if keep is None else hidden.masked_fill(~keep[..., None], 0.0)
-        if not is_traced() and self.kernel >= LONG and hidden.shape[1] <= SHORT * self.kernel:
+        if not is_exported() and self.kernel >= LONG and hidden.shape[1] <= SHORT * self.kernel:
             return by_matrices(real, self.W_C)
         return by_image(real, self.W_C)
 
@@ -69,7 +72,9 @@ def by_matrices(real: Tensor, filters: Tensor) -> Tensor:
     (batch, tokens, width), (count, kernel) = real.shape, filters.shape
     # Row j of a filter's matrix is the filter moved by j: a window on the filter between enough zeros, or a part of it.
     before, after = tokens - 1 - kernel // 2, tokens - kernel + kernel // 2
-    matrices = pad(filters, (before, after)).unfold(1, tokens, 1).flip(1)
+    # Not by `unfold`, for which torch.compile would make another graph for each length.
+    moved = pad(filters, (before, after)).as_strided((count, tokens, tokens), (2 * tokens - 1, 1, 1))
+    matrices = moved.flip(1)
     grouped = real.reshape(batch, tokens, count, width // count).permute(2, 1, 0, 3).reshape(count, tokens, -1)
     mixed = torch.bmm(matrices, grouped).view(count, tokens, batch, -1)
     return mixed.permute(2, 1, 0, 3).reshape(batch, tokens, width)
@@ -81,8 +86,12 @@ class _Filters(Mixer):
     filters: int = 16
 
     def __post_init__(self) -> None:
-        positive("kernel", self.kernel)
-        positive("filters", self.filters)
+        positive("kernel", self.kernel, MOST_TAPS)
+        positive("filters", self.filters, MOST_FILTERS)
+
+    def useful(self, longest: int) -> Mapping[str, int]:
+        """A token reaches the others within longest − 1 on either side."""
+        return {"kernel": 2 * longest - 1}
 
 
 @final

@@ -4,8 +4,9 @@ A mixer stands where self-attention stood in a block: after it come the block's 
 has, and the residual. So the paper's BProj(X) = X + W_O X W_P is `X + W_O(mixer(X))`.
 """
 
+import reprlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import torch
@@ -56,12 +57,12 @@ class TokenMixer(nn.Module, ABC):
     def reset_parameters(self, normal: Callable[..., Any] = nn.init.normal_) -> None:
         """Draw new values for the parameters that are not in a submodule, by `normal(parameter, std=…)`."""
 
-    def weights(self, hidden: Tensor, attention_mask: Tensor | None = None) -> Tensor:
-        """(batch, heads, tokens, tokens): how much each token takes from each other one; only attention has them."""
-        raise MixerError(
-            f"attention weights must come from attention; {type(self).__name__} has none."
-            " Ask without output_attentions, or see the movement of tokens by measure_movement."
-        )
+    def weights(self, hidden: Tensor, attention_mask: Tensor | None = None) -> Tensor | None:
+        """(batch, heads, tokens, tokens): how much each token takes from each other; None if there is no such thing.
+
+        Only attention has them; `measure_movement` shows for every mixer how tokens move with others.
+        """
+        return None
 
     def kept(self, hidden: Tensor, attention_mask: Tensor | None) -> Tensor | None:
         """The mask as Booleans, after a look at the shapes."""
@@ -89,30 +90,62 @@ class Mixer(ABC):
     """
 
     @abstractmethod
-    def build(self, width: int, dropout: float = 0.0) -> TokenMixer:
-        """The module, with fresh parameters. Attention drops its weights with this probability in training."""
+    def build(self, width: int, dropout: float = 0.0) -> nn.Module:
+        """A TokenMixer with fresh parameters, or any module of (hidden, keep), `keep` being Boolean (batch, tokens).
+
+        Attention drops its weights with the given probability in training.
+        """
 
     def build_layer(self, layer: int, width: int, dropout: float = 0.0) -> TokenMixer:
         """The module for this layer of a network, counted from 0; most mixers are the same in all layers."""
-        return self.build(width, dropout)
+        from anyformer.mixers.adopted import as_token_mixer
+
+        return as_token_mixer(self.build(width, dropout), width, self)
 
     def same_weights_as(self) -> "Mixer":
         """A mixer with the same weights: `convert` keeps them where the old and the new mixer give the same answer."""
         return self
 
+    def useful(self, longest: int) -> Mapping[str, int]:
+        """The most that sequences of at most `longest` tokens can use, for those of its sizes that follow from it."""
+        return {}
+
+    def require_within(self, longest: int) -> None:
+        """Raise MixerError if a size is more than such sequences can use; the usual one, its default, always may be."""
+        for name, most in self.useful(longest).items():
+            size = getattr(self, name)
+            if size > max(most, getattr(type(self), name, most)):
+                raise MixerError(
+                    f"{name} must be at most {most} where sequences have at most {longest} tokens, for the rest would"
+                    f" never touch one; got {reprlib.repr(size)}. Choose a smaller {name}."
+                )
+
 
 def is_traced() -> bool:
     """Whether a graph is being traced that must work for every mask and every length, not only for the present ones."""
-    return torch.jit.is_tracing() or torch.compiler.is_compiling() or torch.compiler.is_exporting()
+    return is_exported() or torch.compiler.is_compiling()
 
 
-def positive(name: str, value: int) -> None:
-    """Raise MixerError unless the value is a whole number from 1."""
+def is_exported() -> bool:
+    """Whether the graph that is being traced must work for every length.
+
+    torch.compile makes another graph for another length, or one that checks on which side of a bound a length is.
+    """
+    return torch.jit.is_tracing() or torch.compiler.is_exporting()
+
+
+def positive(name: str, value: int, most: int | None = None) -> None:
+    """Raise MixerError unless the value is a whole number from 1, and at most `most`."""
     from_one(name, value, MixerError)
+    if most is not None and value > most:
+        raise MixerError(f"{name} must be at most {most}; got {reprlib.repr(value)}. Choose a smaller one.")
 
 
 def divides(name: str, parts: int, width: int) -> None:
     """Raise MixerError unless the width can be cut into so many equal parts."""
     positive("width", width)
     if width % parts:
-        raise MixerError(f"{name} must divide the width; got {name} = {parts} and width = {width}.")
+        nearest = next(count for count in range(min(parts, width), 0, -1) if width % count == 0)
+        raise MixerError(
+            f"{name} must divide the width; got {name} = {parts} and width = {width}. Choose {nearest}, for example."
+        )

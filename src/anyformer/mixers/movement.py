@@ -65,7 +65,7 @@ def measure_movement(
     positive("pairs", pairs)
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(seed)
-        built = mixer.build(width).double().eval()
+        built = mixer.build_layer(0, width).double().eval()
         return [_measure(mixer, built, changed, tokens, pairs) for changed in changes]
 
 

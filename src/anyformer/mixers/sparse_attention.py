@@ -13,7 +13,7 @@ from anyformer import patterns
 from anyformer.attention.plans import layers_of
 from anyformer.attention.widening import attend_widened
 from anyformer.errors import MixerError, PatternError
-from anyformer.mixers.attention import Attention, AttentionHeads
+from anyformer.mixers.attention import MOST_HEADS, Attention, AttentionHeads
 from anyformer.mixers.mixer import Mixer, positive
 from anyformer.patterns import Longformer, PatternFamily
 
@@ -80,7 +80,7 @@ class PatternAttention(Mixer):
     pattern: PatternFamily = USUAL
 
     def __post_init__(self) -> None:
-        positive("heads", self.heads)
+        positive("heads", self.heads, MOST_HEADS)
         object.__setattr__(self, "pattern", _family(self.pattern))
 
     def build(self, width: int, dropout: float = 0.0) -> SparseSelfAttention:

@@ -1,7 +1,9 @@
 """Masked words with sparse attention as data, as a table, and as a picture: loss against links, and against time."""
 
 import json
+import math
 import platform
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,12 +14,11 @@ from rich.console import Group, RenderableType
 from anyformer.atomic import write_text
 from anyformer.pictures import LOOKS, PALE, SMALL, in_house_style, new_figure, plain, save_picture, show_grid
 from anyformer.reports.copying.report import frozen
-from anyformer.reports.reproduction import mean_and_range, unigram_loss
 from anyformer.reports.terminal import narrow_table, paragraph
 from anyformer.training.copying.carrying import share_of_links
 from anyformer.training.run.folder import RunFolder
 from anyformer.training.sparse_lm import ENTRANTS, EXPERIMENT, Budget, recipe_of, trials_of
-from anyformer.training.tasks.pretrain import Prepared
+from anyformer.training.tasks.pretrain import Prepared, unigram_loss
 from anyformer.training.tasks.step_times import step_times
 
 HEADS = ("pattern", "links (%)", "ms a step", "words: loss", "accuracy (%)")
@@ -142,3 +143,18 @@ def show_results(data: Mapping[str, Any], folder: Path) -> list[Learned]:
     write_text(folder / "table.md", markdown_table(made))
     draw_losses(made, data["unigram_loss"], folder / "losses.png")
     return made
+
+
+def mean_and_range(values: Sequence[float], form: str) -> str:
+    """The mean and its standard error over seeds.
+
+    >>> mean_and_range([1.0, 3.0], "{:.1f}")
+    '2.0 ± 1.0'
+    """
+    mean = form.format(statistics.fmean(values))
+    return mean if len(values) < 2 else f"{mean} ± {form.format(standard_error(values))}"
+
+
+def standard_error(values: Sequence[float]) -> float:
+    """The standard error of the mean; for one value it is NaN, and no bar is drawn."""
+    return statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan

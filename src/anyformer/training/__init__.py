@@ -19,7 +19,7 @@ from anyformer.training.run.folder import RunFolder
 from anyformer.training.run.recipe import SIZES, Architecture, Recipe, Schedule, Text
 from anyformer.training.run.recipe_files import parse_mixers, read_recipe
 from anyformer.training.tasks.finetune import finetune
-from anyformer.training.tasks.pretrain import Prepared, prepare, pretrain
+from anyformer.training.tasks.pretrain import Prepared, prepare, prepare_run, pretrain
 
 __all__ = [
     "SIZES",
@@ -40,6 +40,7 @@ __all__ = [
     "open_corpus",
     "parse_mixers",
     "prepare",
+    "prepare_run",
     "pretrain",
     "read_all_pairs",
     "read_pairs",

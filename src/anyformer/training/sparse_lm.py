@@ -12,11 +12,11 @@ from typing import Any
 from anyformer.errors import RunInUse
 from anyformer.mixers import Attention, Mixer, PatternAttention
 from anyformer.patterns import BigBird, Full, Longformer, PatternFamily, Random, Star, Strided
+from anyformer.training.comparison.jobs import Watching
 from anyformer.training.data.corpus import Corpus
-from anyformer.training.reproduction import Watching
-from anyformer.training.run.folder import RunFolder, require_only
+from anyformer.training.run.folder import RunFolder, removed_after_a_mistake, require_only
 from anyformer.training.run.recipe import Architecture, Recipe, Schedule, Text
-from anyformer.training.tasks.pretrain import Prepared, prepare, pretrain
+from anyformer.training.tasks.pretrain import Prepared, prepare, pretrain, require_windows
 
 EXPERIMENT = "sparse-lm"
 
@@ -118,8 +118,12 @@ def begin(budget: Budget, corpus: Corpus, held_out: Corpus | None, place: Path) 
     folder = RunFolder(place)
     if folder.identity_file.is_file():
         require_only(place, {folder.identity_file.name, "text", "runs", "report"})
-    folder.begin(_identity(budget, corpus, held_out))
-    return prepare(corpus, place / "text", budget.recipe.architecture.vocabulary, held_out=held_out)
+    identity = _identity(budget, corpus, held_out)
+    with removed_after_a_mistake(place, folder.identity_file.name, "text"):
+        folder.begin(identity)
+        text = prepare(corpus, place / "text", budget.recipe.architecture.vocabulary, held_out=held_out)
+        require_windows(budget.recipe, text)
+    return text
 
 
 def _identity(budget: Budget, corpus: Corpus, held_out: Corpus | None) -> dict[str, Any]:

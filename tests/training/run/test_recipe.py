@@ -7,7 +7,7 @@ import pytest
 from anyformer.errors import TrainingError
 from anyformer.mixers import Attention, Average, Convolution
 from anyformer.training import SIZES, Architecture, Recipe, Schedule, Text, parse_mixers, read_recipe
-from anyformer.training.reproduction import BUDGETS
+from anyformer.training.comparison.budgets import BUDGETS
 
 
 @pytest.mark.parametrize(("size", "parameters"), [("tiny", 4.4), ("mini", 11.2), ("small", 28.8), ("base", 109.5)])

@@ -4,6 +4,7 @@ import json
 import math
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import torch
@@ -245,6 +246,38 @@ def test_tokens_that_a_killed_process_left_are_made_anew(tmp_path, name):
     kept = first.train.copy()
     (tmp_path / name).unlink()
     assert (prepare(SyntheticLanguage(sentences=100), tmp_path, vocabulary=400).train == kept).all()
+
+
+def test_what_is_saved_names_its_classes_in_both_directions(trained, tmp_path):
+    """Zero-shot pipelines look up "entailment" in label2id."""
+    three = ("contradiction", "entailment", "neutral")
+    tuned = finetune(trained.model, pairs(12, 3, three), pairs(6, 3, three), tmp_path / "run", 1, Schedule(batch=4))
+    config = AutoModelForSequenceClassification.from_pretrained(tuned.model).config
+    assert config.label2id == {"contradiction": 0, "entailment": 1, "neutral": 2}
+    assert config.id2label == dict(enumerate(three))
+    measured = next(row for row in tuned.rows() if "accuracy" in row)
+    assert {"accuracy", "macro_f1", "matthews"} < set(measured)
+
+
+def test_numbers_are_regression_whatever_the_model_was_before(trained, tmp_path):
+    scored = replace(pairs(10), labels=tuple(n / 4 for n in range(10)), names=())
+    classes = finetune(trained.model, pairs(8), pairs(8), tmp_path / "classes", 1, Schedule(batch=4))
+    numbers = finetune(classes.model, scored, scored, tmp_path / "numbers", 1, Schedule(batch=3))
+    model = AutoModelForSequenceClassification.from_pretrained(numbers.model)
+    assert (model.config.problem_type, model.config.num_labels) == ("regression", 1)
+    measured = next(row for row in numbers.rows() if "pearson" in row)
+    assert {"pearson", "spearman", "mean_squared_error"} < set(measured)
+    # Before the first step the loss is the squared error of what is held out, seen in batches here.
+    assert measured["mean_squared_error"] == pytest.approx(sum((n / 4) ** 2 for n in range(10)) / 10, rel=0.5)
+    again = finetune(numbers.model, pairs(8), pairs(8), tmp_path / "again", 1, Schedule(batch=4))
+    config = AutoModelForSequenceClassification.from_pretrained(again.model).config
+    assert (config.problem_type, config.num_labels) == ("single_label_classification", 2)
+
+
+def test_numbers_and_classes_do_not_mix(trained, tmp_path):
+    scored = replace(pairs(8), labels=(0.5,) * 8, names=())
+    with pytest.raises(TrainingError, match=r"must have the labels numbers; got \('apart', 'same'\)"):
+        finetune(trained.model, scored, pairs(8), tmp_path / "run")
 
 
 def test_other_weights_are_another_run(trained, tmp_path):

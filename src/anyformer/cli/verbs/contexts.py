@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from anyformer.cli.output import Json, at_work, emit
+from anyformer.cli.plugins import Plugins, load_plugins
 from anyformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def context(
     ] = None,
     figure: Annotated[Path | None, typer.Option(metavar="FILE", help="A picture to write: .svg, .png or .pdf.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the page if it is there.")] = False,
+    plugin: Plugins = None,
     seed: Annotated[int, typer.Option(min=0, help="Of everything that is drawn.")] = 0,
     json: Json = False,
 ) -> None:
@@ -67,6 +69,7 @@ def context(
     from anyformer.reports.contextuality.view import context_view
     from anyformer.targets.target import Symmetry
 
+    load_plugins(plugin)
     if output is not None:
         check_place(output, overwrite)
     if figure is not None:

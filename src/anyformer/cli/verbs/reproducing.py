@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from anyformer.cli.output import Json, emit, note, speaks
+from anyformer.cli.plugins import Plugins, load_plugins
 from anyformer.cli.watching import a_run, training_bar
 from anyformer.errors import UsageError
 
@@ -29,32 +30,43 @@ def mixers(
     output: Output,
     nli: Annotated[
         list[str],
-        typer.Option(help="Labelled pairs, as of finetune --pairs; repeatable. A tenth is held out, by premise."),
+        typer.Option(help="Labelled pairs, as of finetune --pairs; repeatable. Parted by premise and hypothesis."),
     ],
     corpus: Annotated[str | None, typer.Option(help="Text, as of pretrain; else a synthetic language.")] = None,
-    held_out: Annotated[str | None, typer.Option(help="Text to measure on; else the end of the corpus.")] = None,
+    held_out: Annotated[
+        str | None, typer.Option(help="Text to choose learning rates by; else the end of the corpus.")
+    ] = None,
+    measured: Annotated[
+        str | None, typer.Option(help="Text to measure on in the end; else that of --held-out.")
+    ] = None,
     budget: Annotated[str, typer.Option(help="smoke (minutes), hours, days (on two cores) or paper.")] = "smoke",
+    mixer: Annotated[
+        list[str] | None,
+        typer.Option(help="Compare these, each in all layers, instead of the budget's; repeatable, as of pretrain."),
+    ] = None,
     seeds: Seeds = None,
+    plugin: Plugins = None,
     json: Json = False,
 ) -> None:
-    """Train all mixers and hybrids alike on words, then on entailment; write a table and plots beside the paper's."""
+    """Train mixers and hybrids alike on words, then on entailment; tables, intervals and plots, beside baselines."""
     with a_run():
         from anyformer import training
-        from anyformer.reports.reproduction import write_report
-        from anyformer.training.reproduction import BUDGETS, prepare_all, reproduce, trials_of
+        from anyformer.reports.mixers.report import write_report
+        from anyformer.training.comparison import entrants, runs
+        from anyformer.training.comparison.budgets import BUDGETS
+        from anyformer.training.comparison.entailment import read_entailment
 
+        load_plugins(plugin)
         spent = _asked(BUDGETS, budget, seeds)
-        pairs = training.read_all_pairs(nli)
-        other = None if held_out is None else training.open_corpus(held_out)
-        materials = prepare_all(spent, training.open_corpus(corpus), other, pairs, output)
-        for trial in reproduce(spent, materials, output, training_bar):
-            note(f"{trial.entrant.name}, seed {trial.seed}: complete")
-        left = [trial for trial in trials_of(spent, output) if not trial.is_complete]
-        if left:
-            _tell_left(json, output, len(left))
-            return
+        own = zip(mixer or (), training.parse_mixers(mixer or (), spent.recipe.architecture), strict=True)
+        compared = entrants.own_entrants(spent, list(own)) or entrants.entrants_of(spent)
+        texts = tuple(None if one is None else training.open_corpus(one) for one in (held_out, measured))
+        pairs = read_entailment(nli, seed=0)
+        experiment = runs.begin(spent, compared, training.open_corpus(corpus), texts, pairs, output)
+        for job in runs.compare(experiment, training_bar):
+            note(f"{job.name}: complete")
         if speaks():
-            report = write_report(spent, materials, output)
+            report = write_report(experiment)
             emit(json, report.data, report.view)
 
 

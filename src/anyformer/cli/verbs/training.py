@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anyformer.cli.output import Json, emit
+from anyformer.cli.plugins import MIXER_NAMES, Plugins, load_plugins
 from anyformer.cli.watching import a_run, training_bar
 from anyformer.errors import UsageError
 
@@ -32,10 +33,11 @@ def pretrain(
     mixer: Annotated[
         list[str] | None,
         typer.Option(
-            help="For all, or repeated for each layer: attention, average, bilinear, convolution, plain-convolution or"
-            " sparse-attention, with sizes as in convolution:kernel=15 or sparse-attention:heads=4,pattern=star."
+            help=f"For all, or repeated for each layer: {MIXER_NAMES}, or one of a --plugin;"
+            " with sizes as in convolution:kernel=15 or sparse-attention:heads=4,pattern=star."
         ),
     ] = None,
+    plugin: Plugins = None,
     corpus: Annotated[
         str | None,
         typer.Option(help="A text file or folder (plain, .xz, .gz), hub:NAME, or nothing: a synthetic language."),
@@ -58,17 +60,17 @@ def pretrain(
     with a_run():
         from anyformer import training
 
+        load_plugins(plugin)
         start = training.Recipe.of_size(size or "tiny") if recipe is None else training.read_recipe(recipe)
         asked = start.changed(
-            architecture={"mixers": training.parse_mixers(mixer) if mixer else None},
+            architecture={"mixers": training.parse_mixers(mixer, start.architecture) if mixer else None},
             text={"tokens": tokens},
             schedule={"steps": steps, "batch": batch, "at_once": at_once, "learning_rate": learning_rate, "seed": seed},
         )
-        training.RunFolder(output).require_free()
-        text = training.prepare(
+        text = training.prepare_run(
+            asked,
             training.open_corpus(corpus),
-            output / "text",
-            asked.architecture.vocabulary,
+            output,
             held_out=None if held_out is None else training.open_corpus(held_out),
             tokenizer=tokenizer,
         )
@@ -86,6 +88,7 @@ def finetune(
     ] = None,
     questions: Annotated[Path | None, typer.Option(help="SQuAD JSON (plain, .xz, .gz).")] = None,
     held_out: HeldOut = None,
+    plugin: Plugins = None,
     epochs: Annotated[float, typer.Option(help="How often every example is seen.")] = 3.0,
     batch: Batch = None,
     at_once: AtOnce = None,
@@ -99,12 +102,15 @@ def finetune(
     with a_run():
         from anyformer import training
         from anyformer.training.run.recipe import changed
-        from anyformer.training.tasks.finetune import TUNING
+        from anyformer.training.tasks.finetune import TUNING, Sources
 
+        load_plugins(plugin)
+        training.RunFolder(output).require_free()
         examples, unseen = _examples(pairs, questions, held_out)
         schedule = changed(TUNING, batch=batch, at_once=at_once, learning_rate=learning_rate, seed=seed)
+        sources = Sources(tuple(pairs or [str(questions)]), (held_out or "a tenth of the training data",))
         with training_bar("", schedule.for_epochs(len(examples), epochs)) as watch:
-            folder = training.finetune(model, examples, unseen, output, epochs, schedule, watch)
+            folder = training.finetune(model, examples, unseen, output, epochs, schedule, watch, sources)
         _show(folder, json)
 
 

@@ -9,15 +9,40 @@ from anyformer.mixers.bert.convert import convert
 from anyformer.mixers.bert.language import MixerBertForMaskedLM, MixerBertForPreTraining
 from anyformer.mixers.bert.model import MixerBertModel
 from anyformer.mixers.bert.register import register
-from anyformer.mixers.bert.tasks import MixerBertForQuestionAnswering, MixerBertForSequenceClassification
+from anyformer.mixers.bert.roberta import (
+    MixerRobertaConfig,
+    MixerRobertaForMaskedLM,
+    MixerRobertaForMultipleChoice,
+    MixerRobertaForQuestionAnswering,
+    MixerRobertaForSequenceClassification,
+    MixerRobertaForTokenClassification,
+    MixerRobertaModel,
+)
+from anyformer.mixers.bert.tasks import (
+    MixerBertForMultipleChoice,
+    MixerBertForNextSentencePrediction,
+    MixerBertForQuestionAnswering,
+    MixerBertForSequenceClassification,
+    MixerBertForTokenClassification,
+)
 
 __all__ = [
     "MixerBertConfig",
     "MixerBertForMaskedLM",
+    "MixerBertForMultipleChoice",
+    "MixerBertForNextSentencePrediction",
     "MixerBertForPreTraining",
     "MixerBertForQuestionAnswering",
     "MixerBertForSequenceClassification",
+    "MixerBertForTokenClassification",
     "MixerBertModel",
+    "MixerRobertaConfig",
+    "MixerRobertaForMaskedLM",
+    "MixerRobertaForMultipleChoice",
+    "MixerRobertaForQuestionAnswering",
+    "MixerRobertaForSequenceClassification",
+    "MixerRobertaForTokenClassification",
+    "MixerRobertaModel",
     "convert",
     "register",
 ]

@@ -1,14 +1,17 @@
 """The configuration of a BERT with one mixer a layer."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from transformers import BertConfig
 
 from anyformer.errors import MixerError
 from anyformer.mixers.attention import Attention
 from anyformer.mixers.catalogue import from_json, to_json
+from anyformer.mixers.fitting import NetworkSizes, fitting
 from anyformer.mixers.mixer import NORMS, Mixer
+
+_NAMES: Final = ("id2label", "label2id")
 
 
 class MixerBertConfig(BertConfig):
@@ -26,19 +29,30 @@ class MixerBertConfig(BertConfig):
 
     model_type = "mixer-bert"
 
+    id2label: dict[Any, Any] | None = None
+    label2id: dict[Any, Any] | None = None
     mixers: list[dict[str, Any]] | None = None
     norm: str = "after"
 
     def __post_init__(self, **kwargs: Any) -> None:
+        self.id2label, self.label2id = _both_ways(self.id2label, self.label2id)
         super().__post_init__(**kwargs)
         if self.mixers is not None:
-            self.mixers = [_described(mixer) for mixer in self.mixers]
+            sizes = NetworkSizes(self.hidden_size, self.num_attention_heads, self.max_position_embeddings)
+            self.mixers = [_described(mixer, sizes) for mixer in self.mixers]
         if self.norm not in NORMS:
             raise MixerError(f"norm must be one of {', '.join(NORMS)}; got {self.norm!r}.")
         if self.is_decoder or self.add_cross_attention:
             raise MixerError(
                 "a BERT of mixers must be an encoder; got is_decoder or add_cross_attention. Leave them out."
             )
+
+    @classmethod
+    def from_dict(cls, config_dict: dict[str, Any], **kwargs: Any) -> Any:
+        """As every config does; names of classes among `kwargs` replace those in the file in both directions."""
+        given = {key: kwargs.pop(key) for key in _NAMES if kwargs.get(key) is not None}
+        kept = {key: entry for key, entry in config_dict.items() if not (given and key in _NAMES)}
+        return super().from_dict({**kept, **given}, **kwargs)
 
     @property
     def layer_mixers(self) -> tuple[Mixer, ...]:
@@ -53,8 +67,28 @@ class MixerBertConfig(BertConfig):
         return tuple(from_json(described) for described in self.mixers)
 
 
-def _described(mixer: Mixer | Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON object of a mixer, complete with the sizes that were left out."""
+def _described(mixer: Mixer | Mapping[str, Any], sizes: NetworkSizes) -> dict[str, Any]:
+    """The JSON object of a mixer, complete with the sizes that were left out, as they fit the network."""
     if not isinstance(mixer, Mixer | Mapping):
-        raise MixerError(f"mixers must be mixers or their JSON objects, one a layer; got {mixer!r}.")
-    return to_json(mixer if isinstance(mixer, Mixer) else from_json(mixer))
+        raise MixerError(
+            f"mixers must be mixers or their JSON objects, one a layer; got {mixer!r}. A class of your own"
+            " must be registered first, by register_mixer."
+        )
+    made = mixer if isinstance(mixer, Mixer) else fitting(mixer, sizes)
+    made.require_within(sizes.longest)
+    return to_json(made)
+
+
+Names = dict[Any, Any] | None
+
+
+def _both_ways(id2label: Names, label2id: Names) -> tuple[Names, Names]:
+    """The names of classes by number, and the numbers by name; `transformers` leaves either as it is.
+
+    LABEL_0, LABEL_1, … are what it makes up, so beside other names they say nothing.
+    """
+    if id2label is None:
+        return (None, None) if label2id is None else ({number: name for name, number in label2id.items()}, label2id)
+    if label2id is None or all(str(name).startswith("LABEL_") for name in label2id):
+        label2id = {name: int(number) for number, name in id2label.items()}
+    return id2label, label2id

@@ -9,7 +9,21 @@ from anyformer.errors import MixerError
 from anyformer.mixers.bert.config import MixerBertConfig
 from anyformer.mixers.bert.language import MixerBertForMaskedLM, MixerBertForPreTraining
 from anyformer.mixers.bert.model import MixerBertModel, MixerBertPreTrainedModel
-from anyformer.mixers.bert.tasks import MixerBertForQuestionAnswering, MixerBertForSequenceClassification
+from anyformer.mixers.bert.roberta import (
+    MixerRobertaForMaskedLM,
+    MixerRobertaForMultipleChoice,
+    MixerRobertaForQuestionAnswering,
+    MixerRobertaForSequenceClassification,
+    MixerRobertaForTokenClassification,
+    MixerRobertaModel,
+)
+from anyformer.mixers.bert.tasks import (
+    MixerBertForMultipleChoice,
+    MixerBertForNextSentencePrediction,
+    MixerBertForQuestionAnswering,
+    MixerBertForSequenceClassification,
+    MixerBertForTokenClassification,
+)
 from anyformer.mixers.mixer import Mixer
 
 OURS: dict[type[torch.nn.Module], type[MixerBertPreTrainedModel]] = {
@@ -18,19 +32,28 @@ OURS: dict[type[torch.nn.Module], type[MixerBertPreTrainedModel]] = {
     models.bert.BertForPreTraining: MixerBertForPreTraining,
     models.bert.BertForSequenceClassification: MixerBertForSequenceClassification,
     models.bert.BertForQuestionAnswering: MixerBertForQuestionAnswering,
+    models.bert.BertForTokenClassification: MixerBertForTokenClassification,
+    models.bert.BertForMultipleChoice: MixerBertForMultipleChoice,
+    models.bert.BertForNextSentencePrediction: MixerBertForNextSentencePrediction,
+    models.roberta.RobertaModel: MixerRobertaModel,
+    models.roberta.RobertaForMaskedLM: MixerRobertaForMaskedLM,
+    models.roberta.RobertaForSequenceClassification: MixerRobertaForSequenceClassification,
+    models.roberta.RobertaForQuestionAnswering: MixerRobertaForQuestionAnswering,
+    models.roberta.RobertaForTokenClassification: MixerRobertaForTokenClassification,
+    models.roberta.RobertaForMultipleChoice: MixerRobertaForMultipleChoice,
 }
 """Which class of ours stands for which of `transformers`."""
 
 
 def convert(bert: torch.nn.Module, mixers: Sequence[Mixer]) -> MixerBertPreTrainedModel:
-    """A BERT with these mixers and, for the rest, the weights of the given one, which is left as it is.
+    """A BERT or RoBERTa with these mixers and, for the rest, the weights of the given one, which is left as it is.
 
     Layers whose mixer stays the same keep its weights as well, also where attention becomes sparse or dense with as
     many heads as before; other mixers get fresh parameters.
 
     Args:
-        bert: a BertModel, BertForMaskedLM, BertForPreTraining, BertForSequenceClassification or
-            BertForQuestionAnswering of `transformers`, or one of their counterparts here.
+        bert: one of `transformers` of a kind in OURS, such as a BertModel or a RobertaForMaskedLM, or one of their
+            counterparts here.
         mixers: one for each layer.
 
     Returns:
@@ -49,28 +72,25 @@ def convert(bert: torch.nn.Module, mixers: Sequence[Mixer]) -> MixerBertPreTrain
             f"what is converted must be one of {', '.join(kind.__name__ for kind in OURS)}, or ours; got"
             f" {type(bert).__name__}."
         )
-    before = MixerBertConfig.from_dict({**bert.config.to_dict(), "model_type": MixerBertConfig.model_type})
-    config = MixerBertConfig.from_dict({**before.to_dict(), "mixers": list(mixers)})
-    options = {} if getattr(_encoder(bert), "pooler", None) else {"add_pooling_layer": False}
-    converted = ours(config, **options) if ours is MixerBertModel else ours(config)
+    kind: type[MixerBertConfig] = ours.config_class
+    before = kind.from_dict({**bert.config.to_dict(), "model_type": kind.model_type})
+    config = kind.from_dict({**before.to_dict(), "mixers": list(mixers)})
+    options = {} if getattr(bert.base_model, "pooler", None) else {"add_pooling_layer": False}
+    converted = ours(config, **options) if issubclass(ours, MixerBertModel) else ours(config)
     changed = [
         layer
         for layer, (old, new) in enumerate(zip(before.layer_mixers, config.layer_mixers, strict=True))
         if old.same_weights_as() != new.same_weights_as()
     ]
-    _copy(bert, converted, changed)
+    # First the type: weights that pass through another one are rounded.
     converted.to(dtype=bert.dtype, device=bert.device).train(bert.training)
+    _copy(bert, converted, changed)
     return converted
-
-
-def _encoder(bert: torch.nn.Module) -> torch.nn.Module:
-    inner: torch.nn.Module = getattr(bert, "bert", bert)
-    return inner
 
 
 def _copy(bert: torch.nn.Module, converted: torch.nn.Module, changed: list[int]) -> None:
     """Copy all but the changed mixers, and see that nothing else was left out."""
-    prefix = "bert." if hasattr(bert, "bert") else ""
+    prefix = "" if bert.base_model is bert else f"{bert.base_model_prefix}."
     new = tuple(f"{prefix}encoder.layer.{layer}.attention.self." for layer in changed)
     kept = {name: value for name, value in bert.state_dict().items() if not name.startswith(new)}
     missing, unexpected = converted.load_state_dict(kept, strict=False)

@@ -32,6 +32,11 @@ def bert_graph(model: MixerBertPreTrainedModel) -> Graph:
         raise MixerError(
             f"{type(model).__name__} must be in evaluation mode to be exported; it is in training. Call model.eval()."
         )
+    if type(model).__name__.endswith("ForMultipleChoice"):
+        raise MixerError(
+            "what is exported must take (batch, tokens);"
+            f" {type(model).__name__} takes (batch, choices, tokens). Export model.base_model, and score its texts."
+        )
     config = model.config
 
     def example(mask: Tensor) -> tuple[Tensor, ...]:

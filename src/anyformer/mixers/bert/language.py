@@ -16,7 +16,7 @@ IGNORED = -100
 """The label of a token that is not to be predicted, as everywhere in `transformers`."""
 
 
-class _WordPredicting(MixerBertPreTrainedModel):
+class WordPredicting(MixerBertPreTrainedModel):
     """Word scores with the embeddings as output weights."""
 
     _tied_weights_keys: ClassVar[dict[str, str]] = {
@@ -24,29 +24,35 @@ class _WordPredicting(MixerBertPreTrainedModel):
         "cls.predictions.decoder.bias": "cls.predictions.bias",
     }
 
+    @property
+    def word_scores(self) -> nn.Module:
+        """From the states of tokens to a score for each word."""
+        head: nn.Module = self.cls.predictions
+        return head
+
     def get_output_embeddings(self) -> nn.Linear:
         """The last layer of the word scores."""
-        decoder: nn.Linear = self.cls.predictions.decoder
+        decoder: nn.Linear = self.word_scores.decoder
         return decoder
 
     def set_output_embeddings(self, new_embeddings: nn.Linear) -> None:
         """Exchange it, as when the vocabulary grows."""
-        self.cls.predictions.decoder = new_embeddings
-        self.cls.predictions.bias = new_embeddings.bias
+        self.word_scores.decoder = new_embeddings
+        self.word_scores.bias = new_embeddings.bias
 
     def _score(self, states: Tensor, labels: Tensor | None) -> tuple[Tensor, Tensor | None]:
         """(scores, mean loss): in training with labels, scores of the labelled tokens; otherwise of all."""
         if labels is None:
-            return self.cls.predictions(states), None
+            return self.word_scores(states), None
         chosen = labels != IGNORED
         # Trainer lines up what it evaluates by sequence, so then all tokens have scores.
-        scores = self.cls.predictions(states[chosen] if self.training else states)
+        scores = self.word_scores(states[chosen] if self.training else states)
         wanted = scores if self.training else scores[chosen]
         # A batch without a word to predict has the loss 0, not 0/0.
         return scores, cross_entropy(wanted, labels[chosen], reduction="sum") / chosen.sum().clamp(min=1)
 
 
-class MixerBertForMaskedLM(_WordPredicting):
+class MixerBertForMaskedLM(WordPredicting):
     """Masked words.
 
     `logits` are (batch, tokens, vocabulary) as ever, but in training with labels (labelled tokens, vocabulary), in the
@@ -71,14 +77,14 @@ class MixerBertForMaskedLM(_WordPredicting):
         **asked: Any,
     ) -> MaskedLMOutput:
         """Like BertForMaskedLM's, except for the logits in training; `asked` has options like output_hidden_states."""
-        outputs = self.bert(
+        outputs = self.base_model(
             input_ids, attention_mask, token_type_ids, position_ids, inputs_embeds, return_dict=True, **asked
         )
         logits, loss = self._score(outputs.last_hidden_state, labels)
         return MaskedLMOutput(loss, logits, outputs.hidden_states, outputs.attentions)
 
 
-class MixerBertForPreTraining(_WordPredicting):
+class MixerBertForPreTraining(WordPredicting):
     """Masked words, and whether the second sentence follows the first.
 
     `prediction_logits` are as the logits of MixerBertForMaskedLM.

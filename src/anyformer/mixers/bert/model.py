@@ -18,8 +18,9 @@ from transformers.models.bert.modeling_bert import (
 from transformers.utils.generic import can_return_tuple
 
 from anyformer.errors import MixerError
+from anyformer.mixers.adopted import draw_parameters
 from anyformer.mixers.bert.config import MixerBertConfig
-from anyformer.mixers.mixer import Mixer, TokenMixer, is_traced
+from anyformer.mixers.mixer import Mixer, is_traced
 
 
 class MixerBertAttention(nn.Module):
@@ -37,8 +38,8 @@ class MixerBertAttention(nn.Module):
         summed: Tensor = self.output.dropout(projected) + hidden
         return self.output.LayerNorm(summed) if self.norm == "after" else summed
 
-    def weights(self, hidden: Tensor, attention_mask: Tensor | None) -> Tensor:
-        """The mixer's weights for what goes into the layer."""
+    def weights(self, hidden: Tensor, attention_mask: Tensor | None) -> Tensor | None:
+        """The mixer's weights for what goes into the layer, if it has any."""
         return self.self.weights(self._read(hidden), attention_mask)
 
     def _read(self, hidden: Tensor) -> Tensor:
@@ -101,8 +102,7 @@ class MixerBertPreTrainedModel(BertPreTrainedModel):
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
         super()._init_weights(module)
-        if isinstance(module, TokenMixer):
-            module.reset_parameters(initialization.normal_)
+        draw_parameters(module, initialization.normal_)
 
 
 class MixerBertModel(MixerBertPreTrainedModel):
@@ -114,9 +114,11 @@ class MixerBertModel(MixerBertPreTrainedModel):
     AverageAttention()
     """
 
+    embeddings_class: ClassVar[type[nn.Module]] = BertEmbeddings
+
     def __init__(self, config: MixerBertConfig, add_pooling_layer: bool = True) -> None:
         super().__init__(config)
-        self.embeddings = BertEmbeddings(config)
+        self.embeddings = self.embeddings_class(config)
         self.encoder = MixerBertEncoder(config)
         self.pooler = BertPooler(config) if add_pooling_layer else None
         self.post_init()
@@ -141,7 +143,7 @@ class MixerBertModel(MixerBertPreTrainedModel):
         output_attentions: bool | None = None,
         output_hidden_states: bool | None = None,
     ) -> BaseModelOutputWithPooling:
-        """As BertModel's; `attention_mask` is (batch, tokens), 1 = keep."""
+        """As BertModel's; `attention_mask` is (batch, tokens), 1 = keep. Attentions of layers without any are None."""
         if (input_ids is None) == (inputs_embeds is None):
             raise MixerError("exactly one of input_ids and inputs_embeds must be given; got both or neither.")
         embedded = self.embeddings(input_ids, token_type_ids, position_ids, inputs_embeds)
@@ -156,7 +158,7 @@ class MixerBertModel(MixerBertPreTrainedModel):
             attentions=self._weights(states, mask) if wants_weights else None,
         )
 
-    def _weights(self, states: list[Tensor], attention_mask: Tensor | None) -> tuple[Tensor, ...]:
+    def _weights(self, states: list[Tensor], attention_mask: Tensor | None) -> tuple[Tensor | None, ...]:
         pairs = zip(self.encoder.layer, states[:-1], strict=True)
         return tuple(layer.attention.weights(state, attention_mask) for layer, state in pairs)
 

@@ -49,6 +49,11 @@ class TextFiles(Corpus):
         """The names of the files and folders."""
         return ", ".join(place.name for place in self.places)
 
+    @property
+    def source(self) -> str:
+        """Their paths."""
+        return ", ".join(str(place) for place in self.places)
+
     def files(self) -> tuple[Path, ...]:
         """Every file, those of a folder in the order of their paths."""
         return tuple(file for place in self.places for file in _files(place))

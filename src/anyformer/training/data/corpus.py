@@ -12,6 +12,11 @@ class Corpus(ABC):
     def name(self) -> str:
         """Its name in reports."""
 
+    @property
+    def source(self) -> str:
+        """Where it comes from, as it was given: a path, for example."""
+        return self.name
+
     @abstractmethod
     def lines(self) -> Iterator[str]:
         """Stripped lines, never empty; each call gives the same lines from the start, with few in memory at a time."""

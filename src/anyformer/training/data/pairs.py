@@ -1,29 +1,27 @@
-"""Labelled texts and pairs of texts, for tasks like MNLI: from TSV, JSON lines, or GLUE on the hub."""
+"""Labelled texts and pairs of texts, for tasks like MNLI and STS-B: from tables, or GLUE on the hub."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from anyformer.errors import TrainingError
-from anyformer.training.data.columns import NO_LABEL, label_of, texts_of
+from anyformer.training.data.columns import HIDDEN, NO_LABEL, are_numbers, label_of, number_of, texts_of
 from anyformer.training.data.hold_out import held_out
-from anyformer.training.data.rows import glue_rows, json_rows, tsv_rows
-from anyformer.training.data.sources import split_source
-
-_Row = tuple[str, Mapping[str, Any]]
-"""The place of a row, for errors, and its columns."""
+from anyformer.training.data.rows import parse_source, rows_of
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Texts with labels; `labels` are places in `names`."""
+    """Texts with labels: classes, as places in `names`, or numbers, where there are no names."""
 
     first: tuple[str, ...]
     second: tuple[str, ...] | None
     """None: the task is about single texts."""
-    labels: tuple[int, ...]
+    labels: tuple[Any, ...]
+    """int for classes, float for numbers."""
     names: tuple[str, ...]
+    """The classes; none: the task is regression."""
     skipped: int = 0
     """Rows without a label."""
 
@@ -35,33 +33,30 @@ def read_pairs(source: str | Path, names: Sequence[str] | None = None) -> Pairs:
     """Pairs from a file or from GLUE.
 
     Args:
-        source: a TSV with a header, or JSON lines (.jsonl), also packed, or "glue:mnli?split=train". Options keep rows
-            by their columns: "sick.tsv.xz?split=train,trial".
-        names: the labels there may be, for example those trained on; None takes those that are found, in their order.
+        source: a table with a header (TSV or CSV), JSON lines, a JSON array or Parquet, also packed, or
+            "glue:mnli?split=train". Options keep rows by their columns: "sick.tsv.xz?split=train,trial". The option
+            labels=COLUMN names the column of the labels, and task=regression or task=classes says what they are.
+        names: the labels there may be, for example those trained on, and none where they are numbers; None takes what
+            is found: numbers if some are not whole, else classes in their order.
 
     Returns:
-        The pairs; labels are in lower case.
+        The pairs; classes are in lower case.
     """
-    rows, texts, labels, skipped = _rows(str(source)), [], [], 0
-    for where, row in rows:
-        label = label_of(where, row)
-        if label in NO_LABEL:
-            skipped += 1
-            continue
-        if names is not None and label not in names:
-            raise TrainingError(
-                f"{where}: a label must be one of {', '.join(names)}; got {label!r}. Correct the row, or train on it."
-            )
-        texts.append(texts_of(where, row))
-        labels.append(label)
-    if not labels:
-        raise TrainingError(f"{source} must have rows with labels; it has none, and {skipped} without. Give another.")
-    order = tuple(sorted(set(labels), key=_numbers_first) if names is None else names)
-    places = {name: place for place, name in enumerate(order)}
-    first, second = zip(*texts, strict=True)
+    asked = parse_source(str(source))
+    found = [(where, texts_of(where, row), label_of(where, row, asked.labels)) for where, row in rows_of(asked)]
+    is_numeric = not names if names is not None else asked.kind == "regression"
+    if names is None and asked.kind is None:
+        is_numeric = are_numbers(label for _, _, label in found)
+    kept = [one for one in found if one[2] not in (HIDDEN if is_numeric else NO_LABEL)]
+    if not kept:
+        raise TrainingError(
+            f"{source} must have rows with labels; it has none, and {len(found)} without. Give another."
+        )
+    first, second = zip(*(texts for _, texts, _ in kept), strict=True)
     if None in second and any(text is not None for text in second):
         raise TrainingError(f"{source} must have pairs or single texts; it has both. Part them into two files.")
-    return Pairs(first, None if None in second else second, tuple(places[label] for label in labels), order, skipped)
+    labels, order = _numbers(kept) if is_numeric else _classes(kept, names)
+    return Pairs(first, None if None in second else second, labels, order, len(found) - len(kept))
 
 
 def read_all_pairs(sources: Sequence[str | Path]) -> Pairs:
@@ -78,7 +73,9 @@ def join_pairs(parts: Sequence[Pairs]) -> Pairs:
         raise TrainingError("pairs to join must be at least one; got none. Give a file.")
     for part in parts:
         if part.names != parts[0].names or (part.second is None) != (parts[0].second is None):
-            kinds = " and ".join(f"{'texts' if p.second is None else 'pairs'} of {p.names}" for p in (parts[0], part))
+            kinds = " and ".join(
+                f"{'texts' if p.second is None else 'pairs'} of {p.names or 'numbers'}" for p in (parts[0], part)
+            )
             raise TrainingError(
                 f"joined pairs must have the same labels and be all pairs or all single texts; got {kinds}."
                 " Read them with the same names."
@@ -112,32 +109,24 @@ def _chosen(pairs: Pairs, chosen: Sequence[bool]) -> Pairs:
     return replace(pairs, first=those(pairs.first), second=second, labels=those(pairs.labels), skipped=0)
 
 
-def _rows(source: str) -> Iterator[_Row]:
-    if source.startswith("glue:"):
-        task, options = split_source(source.removeprefix("glue:"))
-        yield from _kept(source, glue_rows(task, options.pop("split", "train")), options)
-        return
-    name, options = (source, {}) if Path(source).exists() else split_source(source)
-    packed_as = Path(name.removesuffix(".xz").removesuffix(".gz")).suffix
-    read: Callable[[Path], Iterator[_Row]] = json_rows if packed_as in (".jsonl", ".json") else tsv_rows
-    yield from _kept(source, read(Path(name)), options)
+_Found = tuple[str, tuple[str, str | None], str]
+"""The place of a row, its texts, and its label."""
 
 
-def _kept(source: str, rows: Iterator[_Row], options: Mapping[str, str]) -> Iterator[_Row]:
-    """The rows whose columns have one of the values asked for."""
-    seen: dict[str, set[str]] = {column: set() for column in options}
-    some = False
-    for where, row in rows:
-        for column in options:
-            if column not in row:
-                raise TrainingError(f"{where}: a column to choose by must be one of {', '.join(row)}; got {column!r}.")
-            seen[column].add(str(row[column]))
-        if all(str(row[column]) in values.split(",") for column, values in options.items()):
-            some = True
-            yield where, row
-    if options and not some:
-        there = "; ".join(f"{column} is {', '.join(sorted(values)[:20])}" for column, values in seen.items())
-        raise TrainingError(f"{source} must choose some rows; it chose none. There are: {there or 'no rows'}.")
+def _numbers(rows: Sequence[_Found]) -> tuple[tuple[float, ...], tuple[str, ...]]:
+    return tuple(number_of(where, label) for where, _, label in rows), ()
+
+
+def _classes(rows: Sequence[_Found], names: Sequence[str] | None) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The classes as places among their names."""
+    order = tuple(sorted({label for _, _, label in rows}, key=_numbers_first) if names is None else names)
+    places = {name: place for place, name in enumerate(order)}
+    for where, _, label in rows:
+        if label not in places:
+            raise TrainingError(
+                f"{where}: a label must be one of {', '.join(order)}; got {label!r}. Correct the row, or train on it."
+            )
+    return tuple(places[label] for _, _, label in rows), order
 
 
 def _numbers_first(label: str) -> tuple[bool, int, str]:

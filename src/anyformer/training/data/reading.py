@@ -1,4 +1,4 @@
-"""Text files, plain or compressed by xz or gzip: every error names the file and the line."""
+"""Files, plain or compressed by xz or gzip, which is told by their first bytes: every error names file and line."""
 
 import gzip
 import lzma
@@ -12,6 +12,10 @@ from anyformer.errors import TrainingError, words_of
 
 LONGEST: Final = 1 << 28
 """The most bytes of a line, or of a word where lines are cut: a small archive can hold a line larger than memory."""
+LARGEST: Final = 1 << 33
+"""The most bytes of a file that is read as a whole."""
+_MAGIC: Final = {".xz": b"\xfd7zXZ\x00", ".gz": b"\x1f\x8b"}
+"""The first bytes of archives."""
 
 
 def read_lines(place: Path, longest: int = -1) -> Iterator[tuple[int, str]]:
@@ -51,6 +55,21 @@ def read_text(place: Path) -> str:
     return "\n".join(line for _, line in read_lines(place))
 
 
+def read_head(place: Path, size: int = 4096) -> bytes:
+    """The first bytes of a file, unpacked."""
+    with _unpacked(place) as file:
+        return file.read(size)
+
+
+def read_bytes(place: Path) -> bytes:
+    """The whole of a binary file, unpacked."""
+    with _unpacked(place) as file:
+        raw = file.read(LARGEST + 1)
+    if len(raw) > LARGEST:
+        raise TrainingError(f"{place} must have at most {LARGEST} bytes; it has more. Cut it into several files.")
+    return raw
+
+
 def existing(place: Path) -> Path:
     """The place of a file that is there."""
     if not place.is_file():
@@ -62,13 +81,21 @@ def existing(place: Path) -> Path:
 @contextmanager
 def _unpacked(place: Path) -> Iterator[BinaryIO]:
     openers: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open}
-    with openers.get(existing(place).suffix, open)(place, "rb") as file:
+    packed_as = _packed_as(existing(place))
+    with openers.get(packed_as, open)(place, "rb") as file:
         try:
             yield file
         except (lzma.LZMAError, gzip.BadGzipFile, zlib.error, EOFError) as error:
             raise TrainingError(
-                f"{place} must be a whole {place.suffix} archive; it is damaged ({words_of(error)}). Get it again."
+                f"{place} must be a whole {packed_as} archive; it is damaged ({words_of(error)}). Get it again."
             ) from error
+
+
+def _packed_as(place: Path) -> str:
+    """By the first bytes: an archive may have lost its ending. An ending without an archive is a damaged one."""
+    with place.open("rb") as file:
+        start = file.read(max(map(len, _MAGIC.values())))
+    return next((ending for ending, magic in _MAGIC.items() if start.startswith(magic)), place.suffix)
 
 
 def _decoded(place: Path, number: int, raw: bytes, encoding: str) -> str:

@@ -63,11 +63,7 @@ def load_tokenizer(place: str | Path) -> Any:
 
     place = Path(place)
     if place.is_dir():
-        require_plain(place)
-        loaded = _try(
-            place,
-            lambda: transformers.AutoTokenizer.from_pretrained(place, local_files_only=True, trust_remote_code=False),
-        )
+        loaded = tokenizer_of_folder(place)
     elif place.suffix == ".json":
         loaded = _try(place, lambda: transformers.PreTrainedTokenizerFast(tokenizer_file=str(existing(place))))
         loaded.add_special_tokens(_names(loaded.get_vocab()))
@@ -84,6 +80,17 @@ def load_tokenizer(place: str | Path) -> Any:
     _try(place, lambda: loaded("a", "b"))  # a file may be readable and still not usable
     _require_specials(place, [str(loaded.special_tokens_map.get(name)) for name in _names(SPECIALS)])
     return loaded
+
+
+def tokenizer_of_folder(place: Path) -> Any:
+    """The tokenizer of a folder made by `save_pretrained`, which may be of any kind."""
+    import transformers
+
+    require_plain(place)
+    return _try(
+        place,
+        lambda: transformers.AutoTokenizer.from_pretrained(place, local_files_only=True, trust_remote_code=False),
+    )
 
 
 def tokenizer_digest(tokenizer: Any) -> str:

@@ -21,6 +21,7 @@ from anyformer.training.run.writing import writing
 
 ADAM = ("step", "exp_avg", "exp_avg_sq")
 """What Adam remembers of a parameter."""
+SCALER = "scaler.json"
 KEPT = 2
 """How many are kept: the newest, and one more in case the newest is damaged."""
 
@@ -33,21 +34,25 @@ class Elapsed:
     seconds: float = 0.0
 
 
-def save_checkpoint(folder: Path, elapsed: Elapsed, model: nn.Module, optimizer: torch.optim.Optimizer) -> Path:
-    """Write `folder/step-…` and remove all but the newest ones."""
+def save_checkpoint(
+    folder: Path, elapsed: Elapsed, model: nn.Module, optimizer: torch.optim.Optimizer, scaler: Any = None
+) -> Path:
+    """Write `folder/step-…` and remove all but the newest ones; `scaler` is what scales the gradients of fp16."""
     place = folder / f"step-{elapsed.step:09d}"
     # A checkpoint of this step is from an earlier start and has the same contents.
     with writing("a checkpoint", place), atomic_folder(place) as part:
         save_file(_weights(model), part / "weights.safetensors")
         save_file(_optimizer_state(optimizer), part / "optimizer.safetensors")
         (part / "progress.json").write_text(json.dumps({"step": elapsed.step, "seconds": elapsed.seconds}))
+        if scaler is not None:
+            (part / SCALER).write_text(json.dumps(scaler.state_dict()))
     for old in _complete(folder)[:-KEPT]:
         shutil.rmtree(old)
     return place
 
 
-def restore_newest(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> Elapsed:
-    """Load the newest checkpoint into model and optimizer; without one, training starts at step 0.
+def restore_newest(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, scaler: Any = None) -> Elapsed:
+    """Load the newest checkpoint into model, optimizer and scaler; without one, training starts at step 0.
 
     Raises:
         TrainingError: if it is of another architecture, or damaged.
@@ -61,6 +66,7 @@ def restore_newest(folder: Path, model: nn.Module, optimizer: torch.optim.Optimi
         elapsed = _elapsed(strict_json.read(_own(place, "progress.json")))
         _check_architecture(place, model, weights)
         _check_optimizer_state(optimizer, state)
+        scale = None if scaler is None else _scale(scaler, strict_json.read(_own(place, SCALER)))
     except TrainingError:
         raise
     except Exception as error:  # safetensors raises its own exceptions, which have no common class
@@ -72,6 +78,8 @@ def restore_newest(folder: Path, model: nn.Module, optimizer: torch.optim.Optimi
         for name, tensor in _named(model).items():
             tensor.copy_(weights[name])
     _put_optimizer_state(optimizer, state)
+    if scale is not None:
+        scaler.load_state_dict(scale)
     return elapsed
 
 
@@ -93,6 +101,18 @@ def _elapsed(told: Any) -> Elapsed:
             if not isinstance(step, bool) and 0 <= step < 2**53 and 0 <= seconds < 2**53:
                 return Elapsed(step, float(seconds))
     raise ValueError(f"progress.json must have a whole step and seconds, neither negative; got {told!r:.200}")
+
+
+def _scale(scaler: Any, told: Any) -> dict[str, float]:
+    """The state of a scaler: the numbers that it has, all finite and not negative."""
+    names = set(scaler.state_dict())
+    if not isinstance(told, dict) or set(told) != names or not all(_is_a_size(told[name]) for name in names):
+        raise ValueError(f"{SCALER} must have the numbers {', '.join(sorted(names))}; got {told!r:.200}")
+    return told
+
+
+def _is_a_size(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**53
 
 
 def _complete(folder: Path) -> list[Path]:

@@ -54,9 +54,11 @@ def train(model: nn.Module, task: Task, schedule: Schedule, folder: RunFolder, w
     Returns:
         The trained model, without the wrapper for several processes.
     """
-    accelerator = new_accelerator()
+    accelerator = new_accelerator(schedule.precision)
     wrapped, optimizer = accelerator.prepare(model, _adam(model, schedule))
-    elapsed = restore_newest(folder.checkpoints, model, optimizer)
+    # The precision is that of the steps alone: what is measured, and the model that is returned, are in 32 bits.
+    accelerator.unwrap_model(wrapped, keep_fp32_wrapper=False)
+    elapsed = restore_newest(folder.checkpoints, model, optimizer, accelerator.scaler)
     _require_same_step(elapsed.step, accelerator)
     if _was_learned(task, folder, elapsed.step):
         return model
@@ -75,7 +77,7 @@ def train(model: nn.Module, task: Task, schedule: Schedule, folder: RunFolder, w
                 last = last or _agree(task.is_learned(found), accelerator)
             if accelerator.is_main_process and (last or done.step % schedule.save_every == 0):
                 metrics.flush()  # measurements before a checkpoint must survive a kill after it
-                save_checkpoint(folder.checkpoints, done, model, optimizer)
+                save_checkpoint(folder.checkpoints, done, model, optimizer, accelerator.scaler)
             if last:
                 break
     accelerator.wait_for_everyone()
@@ -83,14 +85,14 @@ def train(model: nn.Module, task: Task, schedule: Schedule, folder: RunFolder, w
 
 
 @contextmanager
-def run_in(place: Path, identity: Mapping[str, Any]) -> Iterator[RunFolder]:
-    """A run's folder, held by the main process of those that share the run."""
+def run_in(place: Path, identity: Mapping[str, Any], about: Mapping[str, Any] | None = None) -> Iterator[RunFolder]:
+    """A run's folder, held by the main process of those that share the run; `about` is for its readers."""
     folder, shared = RunFolder(place), processes()
     if shared.is_main_process:
-        folder.require_free()
+        folder.require_same(identity)
     with folder.held() if shared.is_main_process else nullcontext():
         if shared.is_main_process:
-            folder.begin(identity)
+            folder.begin(identity, about)
         shared.wait_for_everyone()
         if not folder.identity_file.is_file():
             raise TrainingError(f"the output must be on a disk that all hosts share; {place} is not. Name another.")
@@ -117,7 +119,8 @@ def _step(
     for part, share, is_last in _parts(batch, schedule, accelerator):
         # Several processes exchange gradients once a step, with its last part.
         with nullcontext() if is_last else accelerator.no_sync(model):
-            loss = model(**part).loss * share
+            with accelerator.autocast():
+                loss = model(**part).loss * share
             accelerator.backward(loss)
         total += loss.detach()
     norm = accelerator.clip_grad_norm_(model.parameters(), schedule.clip)
@@ -169,7 +172,7 @@ def _adam(model: nn.Module, schedule: Schedule) -> torch.optim.Optimizer:
         {"params": matrices, "weight_decay": schedule.weight_decay},
         {"params": vectors, "weight_decay": 0.0},
     ]
-    return torch.optim.AdamW(groups, lr=schedule.learning_rate, betas=(0.9, 0.98))
+    return torch.optim.AdamW(groups, lr=schedule.learning_rate, betas=(0.9, schedule.adam_beta2), fused=True)
 
 
 def require_fair_shares(schedule: Schedule) -> None:

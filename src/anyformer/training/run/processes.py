@@ -1,9 +1,13 @@
 """The processes that share a run, as `accelerate launch` and `torchrun` start them; otherwise just one."""
 
+import os
+
 import torch
 from accelerate import Accelerator, DistributedType, PartialState
+from accelerate.state import AcceleratorState
 
 from anyformer.errors import TrainingError
+from anyformer.training.run.recipe import FULL
 
 SHARDED = (DistributedType.FSDP, DistributedType.DEEPSPEED, DistributedType.MEGATRON_LM)
 
@@ -13,17 +17,32 @@ def processes() -> PartialState:
     return PartialState(cpu=_on_cpus())
 
 
-def accelerator() -> Accelerator:
-    """The Accelerator, which distributes models and gradients.
+def accelerator(precision: str = FULL) -> Accelerator:
+    """The Accelerator, which distributes models and gradients and computes in the given precision.
 
     Raises:
-        TrainingError: if `accelerate` is configured for something that checkpoints would not restore.
+        TrainingError: if `accelerate` is configured for something that checkpoints would not restore, or for another
+            precision, or if this machine does not have the precision.
     """
-    made = Accelerator(cpu=_on_cpus())
-    if made.distributed_type in SHARDED or made.mixed_precision == "fp16":
+    configured = os.environ.get("ACCELERATE_MIXED_PRECISION", "no")
+    if configured not in ("no", precision):
         raise TrainingError(
-            "accelerate must be configured for whole models and for no mixed precision or bf16; got"
-            f" {made.distributed_type.value} and {made.mixed_precision}. Choose others by `accelerate config`."
+            f"precision must be what `accelerate` is configured for, {configured}; got {precision}."
+            f" Give --precision {configured}, or change either."
+        )
+    # Accelerate keeps one state a process; another run in this process may have had another precision.
+    AcceleratorState._reset_state()
+    try:
+        made = Accelerator(cpu=_on_cpus(), mixed_precision="no" if precision == FULL else precision)
+    except ValueError as error:
+        raise TrainingError(
+            f"the precision must be one that this machine computes in; {precision} is not: {error}."
+            " bf16 works on CPUs, fp16 needs an accelerator."
+        ) from error
+    if made.distributed_type in SHARDED:
+        raise TrainingError(
+            f"accelerate must be configured for whole models; got {made.distributed_type.value}."
+            " Choose another by `accelerate config`."
         )
     return made
 

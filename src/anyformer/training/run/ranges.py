@@ -17,3 +17,9 @@ def a_share(name: str, value: float) -> None:
     """Refuse what is not in [0, 1)."""
     if not 0 <= value < 1:
         raise TrainingError(f"{name} must be a share, from 0 and below 1; got {value}.")
+
+
+def one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    """Raise TrainingError unless the value is one of those allowed."""
+    if value not in allowed:
+        raise TrainingError(f"{name} must be one of {', '.join(allowed)}; got {value!r}.")

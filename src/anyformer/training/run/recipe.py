@@ -10,8 +10,9 @@ from anyformer.errors import TrainingError
 from anyformer.mixers.attention import Attention
 from anyformer.mixers.bilinear import Bilinear
 from anyformer.mixers.catalogue import to_json
+from anyformer.mixers.fitting import NetworkSizes
 from anyformer.mixers.mixer import NORMS, Mixer
-from anyformer.training.run.ranges import a_share, at_least_one
+from anyformer.training.run.ranges import a_share, at_least_one, one_of
 
 if TYPE_CHECKING:
     from anyformer.mixers.bert import MixerBertConfig
@@ -21,6 +22,11 @@ Part = TypeVar("Part", "Architecture", "Text", "Schedule")
 
 
 MAX_LAYERS = 10_000
+STARTS = ("neighbours", "bert")
+"""Initial weights: heads that look at neighbours (`training/tasks/initialization.py`), or those of BERT."""
+FULL = "fp32"
+PRECISIONS = (FULL, "bf16", "fp16")
+"""What products are computed in. Weights, their updates and what is measured are always in 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,7 @@ class Architecture:
     longest: int = 128
     dropout: float = 0.1
     norm: str = "before"
+    start: str = "neighbours"
     mixers: tuple[Mixer, ...] = ()
 
     def __post_init__(self) -> None:
@@ -41,13 +48,20 @@ class Architecture:
             at_least_one(name, getattr(self, name))
         at_least_one("layers", self.layers, most=MAX_LAYERS)
         a_share("dropout", self.dropout)
-        if self.norm not in NORMS:
-            raise TrainingError(f"norm must be one of {', '.join(NORMS)}; got {self.norm!r}.")
+        one_of("norm", self.norm, NORMS)
+        one_of("start", self.start, STARTS)
         if len(self.mixers) not in (0, 1, self.layers):
             raise TrainingError(
                 f"mixers must be one for all layers or one for each of the {self.layers} layers;"
                 f" got {len(self.mixers)}. Name as many, or change layers."
             )
+        for mixer in self.mixers:
+            mixer.require_within(self.longest)
+
+    @property
+    def sizes(self) -> NetworkSizes:
+        """What follows for mixers that are named without sizes."""
+        return NetworkSizes(self.width, self.heads, self.longest)
 
     @property
     def stack(self) -> tuple[Mixer, ...]:
@@ -116,7 +130,8 @@ class Text:
 class Schedule:
     """The steps: each takes `batch` sequences over all processes, `at_once` of them at a time in each.
 
-    The learning rate rises over the share `warmup` of all steps and then falls to 0 along a line.
+    The learning rate rises over the share `warmup` of all steps and then falls to 0 along a line. The optimizer is
+    AdamW with betas 0.9 and `adam_beta2`; `precision` is one of PRECISIONS.
     """
 
     steps: int = 1000
@@ -125,7 +140,9 @@ class Schedule:
     learning_rate: float = 1e-3
     warmup: float = 0.05
     weight_decay: float = 0.01
+    adam_beta2: float = 0.98
     clip: float = 1.0
+    precision: str = FULL
     seed: int = 0
     evaluate_every: int = 200
     save_every: int = 200
@@ -139,6 +156,8 @@ class Schedule:
         for name in ("learning_rate", "clip"):
             if not 0 < getattr(self, name) < math.inf:
                 raise TrainingError(f"{name} must be positive and finite; got {getattr(self, name)}.")
+        a_share("adam_beta2", self.adam_beta2)
+        one_of("precision", self.precision, PRECISIONS)
         if not 0 <= self.weight_decay < math.inf:
             raise TrainingError(f"weight_decay must be 0 or positive, and finite; got {self.weight_decay}.")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import torch
 from torch import nn
@@ -38,9 +38,14 @@ class Answers(Task):
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         """Exact matches and F1 on the questions held out."""
-        starts, ends = [], []
-        for features, outputs in outputs_of(model, self.held_out, self.padding):
-            for row in range(len(features)):
-                starts.append(outputs.start_logits[row].float().cpu().numpy())
-                ends.append(outputs.end_logits[row].float().cpu().numpy())
-        return score_answers(best_answers(self.held_out, starts, ends, self.questions), self.questions)
+        return score_answers(answered(model, self.held_out, self.questions, self.padding), self.questions)
+
+
+def answered(model: Any, windows: Sequence[Feature], questions: Sequence[Question], padding: int) -> list[str]:
+    """A model's answers to the questions that windows were made of; it is in evaluation mode, without gradients."""
+    starts, ends = [], []
+    for features, outputs in outputs_of(model, windows, padding):
+        for row in range(len(features)):
+            starts.append(outputs.start_logits[row].float().cpu().numpy())
+            ends.append(outputs.end_logits[row].float().cpu().numpy())
+    return best_answers(windows, starts, ends, questions)

@@ -11,15 +11,16 @@ from anyformer.training.data.pairs import Pairs
 from anyformer.training.run.loop import Batch, Task
 from anyformer.training.run.recipe import Schedule
 from anyformer.training.tasks.examples import outputs_of, padded, rows_of_step
+from anyformer.training.tasks.label_scores import class_scores
 
 
 @dataclass(frozen=True)
 class LabelledPair:
-    """An encoded text or pair of texts, and its class."""
+    """An encoded text or pair of texts, and its class or number."""
 
     input_ids: tuple[int, ...]
     token_type_ids: tuple[int, ...]
-    label: int
+    label: float
 
 
 def encode_pairs(pairs: Pairs, tokenizer: Any, longest: int) -> tuple[LabelledPair, ...]:
@@ -47,9 +48,8 @@ class Classes(Task):
         return {**padded(chosen, self.padding), "labels": torch.tensor([example.label for example in chosen])}
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
-        """The share of examples held out whose class is found."""
-        right = 0
-        for examples, outputs in outputs_of(model, self.held_out, self.padding):
-            predicted = outputs.logits.argmax(dim=1).tolist()
-            right += sum(answer == example.label for answer, example in zip(predicted, examples, strict=True))
-        return {"accuracy": right / len(self.held_out)}
+        """Accuracy, F1 and Matthews' coefficient on the examples held out."""
+        predicted: list[int] = []
+        for _, outputs in outputs_of(model, self.held_out, self.padding):
+            predicted.extend(outputs.logits.argmax(dim=1).tolist())
+        return class_scores([int(example.label) for example in self.held_out], predicted)

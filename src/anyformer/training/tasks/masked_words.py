@@ -18,8 +18,10 @@ from anyformer.training.run.loop import Batch, Task
 from anyformer.training.run.recipe import Schedule, Text
 from anyformer.training.tasks.examples import AT_ONCE
 
-EVALUATED = 16
-"""How many batches are evaluated, always the same ones."""
+ASKED = ("labels", "next_sentence_label")
+"""What a batch asks for; the rest is what a model is given."""
+EVALUATED = 512
+"""How many windows are evaluated, always the same ones, whatever the size of a batch."""
 
 
 @dataclass(frozen=True)
@@ -65,53 +67,62 @@ class MaskedWords(Task):
 
     def batch(self, step: int) -> Batch:
         """The windows of a step."""
-        return self._drawn(self.train, seeds.generator("windows", self.schedule.seed, step))
+        return self._drawn(self.train, self.schedule.batch, seeds.generator("windows", self.schedule.seed, step))
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         """Loss and accuracy on hidden words of the text held out; the same ones every time and for every seed."""
         total = {"loss": 0.0, "right": 0.0, "words": 0.0, "follows": 0.0, "rows": 0.0}
-        for number in range(EVALUATED):
-            batch = self._drawn(self.valid, seeds.generator("evaluation", number))
-            for start in range(0, self.schedule.batch, AT_ONCE):
-                part = {name: tensor[start : start + AT_ONCE] for name, tensor in batch.items()}
-                for name, value in _judged(model, part).items():
-                    total[name] += value
+        for number in range(EVALUATED // AT_ONCE):
+            batch = self._drawn(self.valid, AT_ONCE, seeds.generator("evaluation", number))
+            for name, value in _judged(model, batch).items():
+                total[name] += value
         measured = {
             "validation_loss": total["loss"] / total["words"],
             "validation_accuracy": total["right"] / total["words"],
         }
         return {**measured, "following_accuracy": total["follows"] / total["rows"]} if self.text.following else measured
 
-    def _drawn(self, ids: NDArray[Any], random: np.random.Generator) -> Batch:
-        rows, marks = self.schedule.batch, self.marks
-        if not self.text.following:
-            windows = _windows(ids, random, rows, self.text.tokens - 2)
-            framed = _framed(windows, marks)
-            return self._hidden(framed, random)
-        half = (self.text.tokens - 3) // 2
-        first, second = half, self.text.tokens - 3 - half
+    def _drawn(self, ids: NDArray[Any], rows: int, random: np.random.Generator) -> Batch:
+        first, second = halves(self.text)
         windows = _windows(ids, random, rows, first + second)
+        if not self.text.following:
+            return hidden(framed(windows, self.marks, self.text), self.marks, self.text, random)
         elsewhere = (np.arange(rows) + random.integers(2)) % 2
         windows[elsewhere == 1, first:] = _windows(ids, random, rows, second)[elsewhere == 1]
-        framed = np.concatenate([_framed(windows[:, :first], marks), _framed(windows[:, first:], marks)[:, 1:]], axis=1)
-        types = np.broadcast_to(np.arange(self.text.tokens) >= first + 2, framed.shape)
-        return {
-            **self._hidden(framed, random),
-            "token_type_ids": torch.from_numpy(types.astype(np.int64)),
-            "next_sentence_label": torch.from_numpy(elsewhere),
-        }
+        batch = hidden(framed(windows, self.marks, self.text), self.marks, self.text, random)
+        return {**batch, "next_sentence_label": torch.from_numpy(elsewhere)}
 
-    def _hidden(self, framed: Integers, random: np.random.Generator) -> Batch:
-        """BERT's way: of the tokens to predict, 80 % are replaced by [MASK], 10 % by any word, 10 % stay."""
-        order = random.random(framed.shape)
-        order[np.isin(framed, self.marks.special)] = 2.0  # marks come last: never predicted while words remain
-        chosen = np.argsort(order, axis=1, kind="stable")[:, : self.text.hidden]
-        labels = np.full_like(framed, IGNORED)
-        np.put_along_axis(labels, chosen, np.take_along_axis(framed, chosen, axis=1), axis=1)
-        how, words = random.random(framed.shape), random.integers(0, self.marks.vocabulary, framed.shape)
-        masked = np.where(how < 0.8, self.marks.mask, np.where(how < 0.9, words, framed))
-        shown = np.where(labels == IGNORED, framed, masked)
-        return {"input_ids": torch.from_numpy(shown), "labels": torch.from_numpy(labels)}
+
+def halves(text: Text) -> tuple[int, int]:
+    """How many words of a window come before and after the [SEP] in its middle; without one, all before."""
+    if not text.following:
+        return text.tokens - 2, 0
+    first = (text.tokens - 3) // 2
+    return first, text.tokens - 3 - first
+
+
+def framed(windows: Integers, marks: Marks, text: Text) -> Batch:
+    """Windows of words (rows, words) with their marks, as a model takes them."""
+    first, second = halves(text)
+    if not second:
+        return {"input_ids": torch.from_numpy(_marked(windows, marks))}
+    ids = np.concatenate([_marked(windows[:, :first], marks), _marked(windows[:, first:], marks)[:, 1:]], axis=1)
+    types = np.broadcast_to(np.arange(text.tokens) >= first + 2, ids.shape)
+    return {"input_ids": torch.from_numpy(ids), "token_type_ids": torch.from_numpy(types.astype(np.int64))}
+
+
+def hidden(batch: Batch, marks: Marks, text: Text, random: np.random.Generator) -> Batch:
+    """BERT's way: of the tokens to predict, 80 % are replaced by [MASK], 10 % by any word, 10 % stay."""
+    ids = batch["input_ids"].numpy()
+    order = random.random(ids.shape)
+    order[np.isin(ids, marks.special)] = 2.0  # marks come last: never predicted while words remain
+    chosen = np.argsort(order, axis=1, kind="stable")[:, : text.hidden]
+    labels = np.full_like(ids, IGNORED)
+    np.put_along_axis(labels, chosen, np.take_along_axis(ids, chosen, axis=1), axis=1)
+    how, words = random.random(ids.shape), random.integers(0, marks.vocabulary, ids.shape)
+    masked = np.where(how < 0.8, marks.mask, np.where(how < 0.9, words, ids))
+    shown = np.where(labels == IGNORED, ids, masked)
+    return {**batch, "input_ids": torch.from_numpy(shown), "labels": torch.from_numpy(labels)}
 
 
 def _windows(ids: NDArray[Any], random: np.random.Generator, rows: int, length: int) -> Integers:
@@ -120,22 +131,30 @@ def _windows(ids: NDArray[Any], random: np.random.Generator, rows: int, length: 
     return np.stack([ids[start : start + length] for start in starts]).astype(np.int64)
 
 
-def _framed(windows: Integers, marks: Marks) -> Integers:
+def _marked(windows: Integers, marks: Marks) -> Integers:
     return np.pad(windows, ((0, 0), (1, 1)), constant_values=((0, 0), (marks.start, marks.end)))
 
 
-def _judged(model: nn.Module, batch: Mapping[str, Tensor]) -> dict[str, float]:
-    """Sums over a batch; scores are computed only for the words to predict, so this costs as much as training."""
+def judged_words(model: Any, batch: Mapping[str, Tensor]) -> tuple[Any, Tensor, Tensor]:
+    """The model's outputs, and the loss and rightness of each word to predict (rows, hidden).
+
+    Scores are computed only for the words to predict, so this costs as much as training.
+    """
     device = next(model.parameters()).device
-    given = {name: tensor.to(device) for name, tensor in batch.items()}
-    labels = given.pop("labels")
-    follows = given.pop("next_sentence_label", None)
-    outputs = model.bert(**given)
-    chosen = labels != IGNORED
+    given = {name: tensor.to(device) for name, tensor in batch.items() if name not in ASKED}
+    labels = batch["labels"].to(device)
+    outputs, chosen = model.bert(**given), labels != IGNORED
     scores, wanted = model.cls.predictions(outputs.last_hidden_state[chosen]), labels[chosen]
-    right = {"right": float((scores.argmax(dim=1) == wanted).sum()), "words": float(len(wanted))}
-    sums = {"loss": float(cross_entropy(scores.float(), wanted, reduction="sum")), **right}
-    if follows is None:
+    losses, right = cross_entropy(scores.float(), wanted, reduction="none"), scores.argmax(dim=1) == wanted
+    return outputs, losses.reshape(len(labels), -1), right.reshape(len(labels), -1)
+
+
+def _judged(model: Any, batch: Mapping[str, Tensor]) -> dict[str, float]:
+    """Sums over a batch."""
+    outputs, losses, right = judged_words(model, batch)
+    sums = {"loss": float(losses.sum()), "right": float(right.sum()), "words": float(losses.numel())}
+    if "next_sentence_label" not in batch:
         return sums
     predicted = model.cls.seq_relationship(outputs.pooler_output).argmax(dim=1)
+    follows = batch["next_sentence_label"].to(predicted.device)
     return {**sums, "follows": float((predicted == follows).sum()), "rows": float(len(follows))}

@@ -3,7 +3,9 @@
 import statistics
 import time
 from collections.abc import Mapping
+from typing import Any
 
+from anyformer.training.run.processes import accelerator
 from anyformer.training.run.recipe import Recipe
 from anyformer.training.tasks.masked_words import Marks, MaskedWords
 from anyformer.training.tasks.pretrain import Prepared, fresh
@@ -23,8 +25,14 @@ def step_times(recipes: Mapping[str, Recipe], text: Prepared, rounds: int = 5) -
             words = MaskedWords(text.train, text.valid, marks, recipe.text, recipe.schedule)
             batch = {key: tensor[:rows] for key, tensor in words.batch(0).items()}
             model = fresh(recipe, marks.vocabulary).train()
-            model(**batch).loss.backward()
+            _backward(model, batch, recipe.schedule.precision)
             start = time.process_time()
-            model(**batch).loss.backward()
+            _backward(model, batch, recipe.schedule.precision)
             seconds.setdefault(name, []).append(time.process_time() - start)
     return {name: 1000 * statistics.median(taken) for name, taken in seconds.items()}
+
+
+def _backward(model: Any, batch: Mapping[str, Any], precision: str) -> None:
+    with accelerator(precision).autocast():
+        loss = model(**batch).loss
+    loss.backward()

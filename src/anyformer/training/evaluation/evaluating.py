@@ -1,0 +1,142 @@
+"""From a model's folder and labelled data to a folder with predictions and what they are worth."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, final
+
+import torch
+
+from anyformer.atomic import write_text
+from anyformer.errors import TrainingError
+from anyformer.training.data.questions import read_questions
+from anyformer.training.data.rows import parse_source
+from anyformer.training.data.tables import read_table
+from anyformer.training.evaluation.measuring import REPORTED, Evaluation, measure
+from anyformer.training.evaluation.predicting import (
+    Predictions,
+    class_names,
+    predict,
+    save_predictions,
+    save_rows,
+)
+from anyformer.training.tasks.answer_scores import score_answers
+from anyformer.training.tasks.answers import answered
+from anyformer.training.tasks.saved_berts import (
+    fine_tuned_classifier,
+    fine_tuned_reader,
+    longest_input,
+    weights_digest,
+)
+from anyformer.training.tasks.spans import features
+
+PREDICTIONS: Final = "predictions.jsonl"
+EVALUATION: Final = "evaluation.json"
+
+
+@final
+@dataclass(frozen=True)
+class Provenance:
+    """What was evaluated on what, and the answers, by their digests."""
+
+    model: str
+    weights: str
+    """The sha256 of the model's weights."""
+    data: str
+    rows: int
+    unlabelled: int
+    """Rows that were left out since they have no label."""
+    predictions: str
+    """The digest of ids and answers, which rounding does not change."""
+    file: str
+    """The sha256 of the file with the predictions."""
+
+
+@final
+@dataclass(frozen=True)
+class Evaluated:
+    """An evaluation, and where it comes from."""
+
+    provenance: Provenance
+    found: Evaluation
+
+    def to_json(self) -> dict[str, Any]:
+        """As in the file."""
+        return {**vars(self.provenance), **self.found.to_json()}
+
+
+@final
+@dataclass(frozen=True)
+class EvaluatedAnswers:
+    """Answers to questions, and how many are right."""
+
+    provenance: Provenance
+    scores: Mapping[str, float]
+
+    def to_json(self) -> dict[str, Any]:
+        """As in the file."""
+        return {**vars(self.provenance), **self.scores}
+
+
+def evaluate(
+    model: Path,
+    pairs: str,
+    output: Path,
+    by: Sequence[str] = (),
+    task: str | None = None,
+    mapped: Mapping[str, str] | None = None,
+) -> Evaluated:
+    """Predict for labelled rows and measure how good that is.
+
+    Args:
+        model: the folder of a model for sequence classification, with its tokenizer.
+        pairs: the data, as `read_pairs` takes it.
+        output: a folder, for `predictions.jsonl` and `evaluation.json`.
+        by: columns of the data by whose values rows are measured apart, too.
+        task: of GLUE, whose measures are reported; by default that of "glue:mrpc" and so on.
+        mapped: classes of the model and labels of the data with what they become.
+    """
+    bert, tokenizer = fine_tuned_classifier(model)
+    source = parse_source(pairs)
+    table = read_table(source, not class_names(bert), by)
+    labelled = table.labelled()
+    if not len(labelled):
+        raise TrainingError(f"{source} must have rows with labels; it has none. Use predict for it.")
+    made = predict(bert, tokenizer, labelled)
+    found = measure(made, labelled.columns, task or (source.glue if source.glue in REPORTED else None), mapped)
+    file = save_predictions(made, output / PREDICTIONS)
+    counts = (len(labelled), len(table) - len(labelled))
+    evaluated = Evaluated(Provenance(str(model), weights_digest(bert), pairs, *counts, made.digest(), file), found)
+    _save(evaluated.to_json(), output)
+    return evaluated
+
+
+def evaluate_questions(model: Path, questions: Path, output: Path) -> EvaluatedAnswers:
+    """Answer the questions of a SQuAD JSON and measure exact matches and F1."""
+    bert, tokenizer = fine_tuned_reader(model)
+    asked = read_questions(questions)
+    length = longest_input(bert)
+    windows = features(asked, tokenizer, length, length // 3)
+    with torch.no_grad():
+        answers = answered(bert, windows, asked, tokenizer.pad_token_id)
+    rows = [{"id": one.id, "answers": one.answers, "predicted": said} for one, said in zip(asked, answers, strict=True)]
+    file = save_rows(rows, output / PREDICTIONS)
+    said = hashlib.sha256(json.dumps([[one.id for one in asked], answers]).encode()).hexdigest()
+    provenance = Provenance(str(model), weights_digest(bert), str(questions), len(asked), 0, said, file)
+    evaluated = EvaluatedAnswers(provenance, score_answers(answers, asked))
+    _save(evaluated.to_json(), output)
+    return evaluated
+
+
+def predict_rows(model: Path, pairs: str, place: Path) -> tuple[Predictions, str]:
+    """Predict for all rows, with or without labels, into a file; the predictions and the file's sha256."""
+    bert, tokenizer = fine_tuned_classifier(model)
+    made = predict(bert, tokenizer, read_table(parse_source(pairs), not class_names(bert)))
+    return made, save_predictions(made, place)
+
+
+def _save(told: Mapping[str, Any], output: Path) -> None:
+    """Last, so that an evaluation without its predictions is never found."""
+    write_text(output / EVALUATION, json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False) + "\n")

@@ -1,0 +1,92 @@
+"""A whole comparison, small: what is chosen, when the test set is looked at, and what remains when runs are deleted."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from anyformer.errors import TrainingError
+from anyformer.training.comparison.learning_entailment import Test as LookedAt
+from anyformer.training.comparison.learning_entailment import Tuning, learners_of
+from anyformer.training.comparison.learning_words import RateTrial, chosen_rate
+from anyformer.training.comparison.runs import compare, goals
+from tests.training.comparison.small import budget, experiment, quietly
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """An experiment, and the names of its jobs in the order in which they were done."""
+    made = experiment(tmp_path_factory.mktemp("comparison") / "all", spent=budget(ablations=("attention",)))
+    return made, [job.name for job in compare(made, quietly)]
+
+
+def test_all_results_are_there_and_nothing_is_done_twice(finished):
+    made, done = finished
+    assert len(done) == len(set(done))
+    assert all(goal.is_complete for goal in goals(made))
+    assert [job.name for job in compare(made, quietly)] == []
+    results = {file.stem for file in (made.place / "results").iterdir()}
+    assert results == {goal.name for goal in goals(made)}
+    assert {"words-attention-0", "words-attention-bert-start-0", "baseline-overlap"} <= results
+    assert {"test-attention-pretrained-0", "test-convolution-untrained-0"} <= results
+
+
+def test_the_test_set_is_looked_at_when_nothing_is_left_to_choose(finished):
+    _, done = finished
+    looks = [place for place, name in enumerate(done) if name.startswith(("test-", "baseline-"))]
+    choices = [place for place, name in enumerate(done) if name.startswith("tuning-")]
+    assert len(choices) == 2 * 2 * 2
+    assert max(choices) < min(looks)
+
+
+def test_rates_are_those_that_did_best_on_what_was_held_out(finished):
+    made, _ = finished
+    for entrant in made.entrants:
+        trials = [RateTrial.of(made, entrant, rate) for rate in made.budget.rates]
+        assert chosen_rate(made, entrant) == min(trials, key=lambda trial: trial.loss).rate
+    for learner in learners_of(made):
+        look = LookedAt.of(made, learner, 0)
+        best = max(look.candidates, key=lambda tuning: tuning.accuracy)
+        assert look.result.rate == best.rate
+        assert set(look.result.rates) == {f"{rate:g}" for rate in made.budget.tuning_rates}
+        assert len(look.result.predicted) == len(made.entailment.test)
+
+
+def test_results_alone_are_enough_for_more_seeds(finished, tmp_path):
+    made, _ = finished
+    place = tmp_path / "later"
+    shutil.copytree(made.place / "results", place / "results")
+    shutil.copy(made.place / "run.json", place / "run.json")
+    later = experiment(place, spent=replace(made.budget, seeds=2))
+    done = [job.name for job in compare(later, quietly)]
+    assert not [name for name in done if name.startswith("rate-") or name.endswith("-0") or "-0-" in name]
+    assert "tuning-attention-pretrained-1-chosen" in done
+    learner = learners_of(later)[0]
+    first, second = (LookedAt.of(later, learner, seed) for seed in (0, 1))
+    assert Tuning.of(later, learner, 1, None).rate == first.result.rate == second.result.rate
+
+
+def test_other_pairs_in_the_same_folder_are_refused_and_touch_nothing(finished):
+    made, _ = finished
+    before = sorted((file, file.stat().st_mtime_ns) for file in made.place.rglob("*"))
+    with pytest.raises(TrainingError, match=r"a run must continue as it began.*entailment"):
+        experiment(made.place, spent=made.budget, seed=1)
+    assert sorted((file, file.stat().st_mtime_ns) for file in made.place.rglob("*")) == before
+
+
+def test_predictions_for_another_test_set_are_refused(finished, tmp_path):
+    made, _ = finished
+    other = replace(made, place=tmp_path)
+    look = LookedAt.of(other, learners_of(made)[0], 0)
+    told = json.loads(LookedAt.of(made, look.learner, 0).experiment.result(look.name).read_text())
+    file = other.result(look.name)
+    file.parent.mkdir()
+    file.write_text(json.dumps({**told, "test_set": "0" * 64}))
+    with pytest.raises(TrainingError, match="must be about the test set"):
+        _ = look.result
+    file.write_text("{}")
+    with pytest.raises(TrainingError, match=r"must hold a result as it was written.*Delete it"):
+        _ = look.result
