@@ -102,15 +102,15 @@ WITHIN = {
         *("flex", "sparse", "reference"),
         *("widening", "module", "huggingface"),
     ],
-    "training": ["data", "run", "tasks", "evaluation", "copying", "reproduction", "sparse_lm"],
+    "training": ["data", "run", "tasks", "evaluation", "copying", "recall", "reproduction", "sparse_lm"],
     "contextuality": [
         *("places", "nearest", "closest", "indexing", "band", "pairs", "similarity", "sequences", "layers", "report"),
         *("models", "sensitivity", "witnesses", "measure", "controls"),
     ],
     "reports": [
         *("layout", "terminal", "stages", "catalogue", "patterns", "programs", "plans", "models", "verification"),
-        *("training", "reproduction", "copying", "sparse_lm", "tracing", "comparisons", "parity", "zoo", "figures"),
-        "contextuality",
+        *("training", "reproduction", "copying", "recall", "sparse_lm", "tracing", "comparisons", "parity", "zoo"),
+        *("figures", "contextuality"),
     ],
     "cli": [
         *("help_texts", "numbers", "effort", "workforce", "sequences", "output", "failures", "options", "watching"),

@@ -90,7 +90,7 @@ def copying(
 @app.command()
 def recall(
     output: Output,
-    budget: Annotated[str, typer.Option(help="smoke (a minute), hour or day (on two cores).")] = "hour",
+    budget: Annotated[str, typer.Option(help="smoke (half a minute), minutes, hour or day (on a core).")] = "hour",
     mixer: Annotated[
         list[str] | None,
         typer.Option(help="Only this mixer: hybrid, or as of pretrain, such as convolution:kernel=9; repeatable."),

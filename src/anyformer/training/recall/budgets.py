@@ -149,9 +149,10 @@ def _schedule(steps: int, batch: int) -> Schedule:
 
 BUDGETS = {
     "smoke": _budget(Layout(8, 9, 10), (2, 3), Sizes(2, 16, 2), (3e-3, 1e-2), _schedule(20, 8), seeds=1),
-    "hour": _budget(Layout(20, 32, 32), (2, 4, 8), Sizes(2, 64, 2), (3e-3, 1e-2), _schedule(1000, 32), seeds=3),
+    "minutes": _budget(Layout(12, 16, 16), (2, 3, 5), Sizes(2, 64, 2), (2e-3, 5e-3), _schedule(600, 32), seeds=3),
+    "hour": _budget(Layout(20, 32, 32), (2, 4, 8), Sizes(2, 64, 2), (1e-3, 3e-3), _schedule(1500, 32), seeds=3),
     "day": _budget(
         Layout(36, 64, 64), (2, 4, 8, 16), Sizes(2, 64, 2), (1e-3, 3e-3, 1e-2), _schedule(20_000, 64), seeds=3
     ),
 }
-"""A smoke test, what two cores do in about an hour, and in a day with more keys, values and rates."""
+"""A smoke test; what a core does in a quarter of an hour and in an hour; more keys, values and rates in a day."""
