@@ -59,11 +59,11 @@ def test_a_verdict_says_no_more_than_the_seeds_do(shares, said):
 def test_the_table_shows_every_seed_and_the_line():
     rows = [made("hybrid", shares=((1.0,) * 3, (0.995, 1.0, 1.0))), made("average"), made("bilinear", "place")]
     assert markdown_table(rows, "content", 300).splitlines() == [
-        "| mixer | parameters | rate | 2 pairs | 4 pairs | with most pairs |",
-        "| --- | --- | --- | --- | --- | --- |",
-        "| hybrid | 1,234 | 0.003 | 100.0 | 99.8 ± 0.7 (99.5, 100.0, 100.0) | solved by every seed |",
-        "| average | 1,234 | 0.003 | 60.0 ± 24.8 (50.0, 60.0, 70.0) | 25.0 | not above the line |",
-        "| *without matching* |  |  | 50.0 | 25.0 |  |",
+        "| mixer | parameters | rate | seeds | 2 pairs | 4 pairs | with most pairs |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| hybrid | 1,234 | 0.003 | 3 | 100.0 | 99.8 ± 0.7 (99.5, 100.0, 100.0) | solved |",
+        "| average | 1,234 | 0.003 | 3 | 60.0 ± 24.8 (50.0, 60.0, 70.0) | 25.0 | not above the line |",
+        "| *without matching* |  |  |  | 50.0 | 25.0 |  |",
     ]
     assert [line.split(" | ")[0] for line in markdown_table(rows, "place", 300).splitlines()[2:]] == ["| bilinear"]
 

@@ -23,9 +23,9 @@ DEVIATIONS = 3.0
 
 
 class Verdict(enum.Enum):
-    """What the seeds of a mixer show for a number of pairs."""
+    """What the seeds that were run show for a number of pairs; of one seed, nothing about others."""
 
-    SOLVED = "solved by every seed"
+    SOLVED = "solved"
     ABOVE = "above the line, not solved"
     MIXED = "undecided: seeds differ too much"
     NOT = "not above the line"

@@ -13,9 +13,9 @@ def markdown_table(made: Sequence[Recalled], question: str, judged: int) -> str:
     """Markdown: queries answered (%) by mixer and number of pairs, each seed, and what that shows."""
     mine = [one for one in made if one.question == question]
     numbers = mine[0].pairs if mine else ()
-    heads = ("mixer", "parameters", "rate", *(f"{pairs} pairs" for pairs in numbers), "with most pairs")
+    heads = ("mixer", "parameters", "rate", "seeds", *(f"{pairs} pairs" for pairs in numbers), "with most pairs")
     rows = [row_of(one, judged) for one in mine]
-    line = ("*without matching*", "", "", *(f"{100 / pairs:.1f}" for pairs in numbers), "")
+    line = ("*without matching*", "", "", "", *(f"{100 / pairs:.1f}" for pairs in numbers), "")
     lines = [heads, ("---",) * len(heads), *rows, *([line] if question == "content" else [])]
     return "".join("| " + " | ".join(cells) + " |\n" for cells in lines)
 
@@ -24,7 +24,8 @@ def row_of(one: Recalled, judged: int) -> tuple[str, ...]:
     """The cells of a mixer."""
     shown = (percent(shares) for shares in one.shares)
     said = verdict(one.shares[-1], one.pairs[-1], judged).value
-    return (one.name, f"{one.parameters:,}", f"{one.rate:g}", *shown, said)
+    count = len(one.shares[-1])
+    return (one.name, f"{one.parameters:,}", f"{one.rate:g}", str(count), *shown, said)
 
 
 def percent(shares: Sequence[float]) -> str:
