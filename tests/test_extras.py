@@ -183,7 +183,7 @@ def test_on_the_command_line_it_is_one_sentence(monkeypatch, tmp_path, capsys, m
     "verb",
     [
         *("pretrain -o r", "finetune nowhere -o r --pairs x.tsv", "reproduce mixers -o r --nli x"),
-        *("reproduce copying -o r", "reproduce sparse-lm -o r"),
+        *("reproduce copying -o r", "reproduce recall -o r", "reproduce sparse-lm -o r"),
         *("evaluate nowhere -o r --pairs x.tsv", "predict nowhere -o r --pairs x.tsv"),
     ],
 )

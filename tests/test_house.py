@@ -104,7 +104,7 @@ WITHIN = {
         *("flex", "sparse", "reference"),
         *("widening", "module", "huggingface"),
     ],
-    "training": ["data", "run", "tasks", "evaluation", "copying", "comparison", "sparse_lm"],
+    "training": ["data", "run", "tasks", "evaluation", "copying", "recall", "comparison", "sparse_lm"],
     "training.comparison": [
         *("entailment", "baselines", "statistics", "budgets", "entrants", "jobs", "experiment", "results"),
         *("learning_words", "learning_entailment", "runs"),
@@ -115,12 +115,12 @@ WITHIN = {
     ],
     "reports": [
         *("layout", "terminal", "stages", "catalogue", "patterns", "programs", "plans", "models", "verification"),
-        *("training", "mixers", "copying", "sparse_lm", "tracing", "comparisons", "parity", "zoo", "figures"),
+        *("training", "mixers", "copying", "recall", "sparse_lm", "tracing", "comparisons", "parity", "zoo", "figures"),
         *("evaluation", "contextuality"),
     ],
     "cli": [
         *("help_texts", "numbers", "effort", "workforce", "sequences", "output", "failures", "plugins"),
-        *("options", "watching", "verbs", "main"),
+        *("options", "training_log", "watching", "verbs", "main"),
     ],
 }
 HEAVY = (

@@ -17,7 +17,7 @@ from anyformer.cli.main import main
 ROOT = Path(__file__).parents[1]
 PAGES = [
     *("README.md", "docs/vnnlib.md", "docs/mixers.md", "docs/results/mixers.md", "docs/results/copying.md"),
-    *("docs/results/sparse_lm.md", "docs/how_to/evaluate.md"),
+    *("docs/results/sparse_lm.md", "docs/results/recall.md", "docs/how_to/evaluate.md"),
 ]
 BASH = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"^```python\n(# (\w+\.py)\n.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -42,6 +42,8 @@ BAD = [
     *(
         "reproduce copying",
         "reproduce copying -o r --seeds 0",
+        "reproduce recall",
+        "reproduce recall -o r --seeds 0",
         "reproduce sparse-lm",
         "reproduce sparse-lm -o r --json x",
     ),
@@ -127,6 +129,9 @@ TRAINING = [
     "reproduce mixers -o r --nli nowhere.tsv",
     "reproduce copying -o r --budget nothing",
     "reproduce copying -o file.txt",
+    "reproduce recall -o r --budget nothing",
+    "reproduce recall -o r --mixer nothing",
+    "reproduce recall -o file.txt",
     "reproduce sparse-lm -o r --budget nothing",
     "reproduce sparse-lm -o r --corpus nowhere.txt",
     "reproduce sparse-lm -o file.txt",
@@ -187,7 +192,8 @@ def test_what_a_function_raises_is_repeated_without_its_full_stop(said):
 
 def test_a_group_without_a_command_names_its_commands(said):
     assert said("pattern") == "error: anyformer pattern must be followed by one of list, check, design, draw.\n"
-    assert said("reproduce") == "error: anyformer reproduce must be followed by one of mixers, copying, sparse-lm.\n"
+    names = "mixers, copying, recall, sparse-lm"
+    assert said("reproduce") == f"error: anyformer reproduce must be followed by one of {names}.\n"
 
 
 def commands(command, *path):

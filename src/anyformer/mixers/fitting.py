@@ -38,5 +38,6 @@ def fitting(described: str | Mapping[str, Any], sizes: NetworkSizes) -> Mixer:
         name, given = CATALOGUE.read(described)
         described = {**given, "kind": name}
     kind = described.get("kind")
-    left_out = sizes.for_parameters(CATALOGUE.parameters(kind)) if kind in CATALOGUE else {}
+    is_known = isinstance(kind, str) and kind in CATALOGUE
+    left_out = sizes.for_parameters(CATALOGUE.parameters(str(kind))) if is_known else {}
     return from_json({**left_out, **described})

@@ -146,6 +146,29 @@ def test_copying_is_complete_and_goes_on(call, tmp_path):
 
 
 @pytest.mark.slow
+def test_recall_is_complete_and_goes_on(call, tmp_path):
+    asked = ("reproduce", "recall", "--budget", "smoke", "-o", tmp_path / "all", "--mixer", "average", "--json")
+    made = call(*asked)
+    assert made.code == 0
+    report = tmp_path / "all" / "report"
+    names = ["content.md", "place.md", "recall.png", "results.json"]
+    assert sorted(file.name for file in report.iterdir()) == names
+    before = json.loads((report / "results.json").read_text())
+    assert before == made.data
+    assert [(one["name"], one["question"]) for one in before["outcomes"]] == [
+        ("average", "content"),
+        ("average", "place"),
+    ]
+    again = call(*asked[:-1])
+    assert "average" in again.out
+    assert "steps" not in again.err, "nothing is trained again"
+    more = call(*asked, "--mixer", "convolution:kernel=3,filters=2", "--seeds", 2)
+    after = {one["name"]: one for one in more.data["outcomes"] if one["question"] == "place"}
+    assert [shares[0] for shares in after["average"]["shares"]] == [one[0] for one in before["outcomes"][1]["shares"]]
+    assert all(len(shares) == 2 for shares in after["convolution:kernel=3,filters=2"]["shares"])
+
+
+@pytest.mark.slow
 def test_sparse_language_models_are_complete_and_go_on(call, tmp_path):
     place, text = tmp_path / "all", ("--corpus", "synthetic:sentences=600")
     asked = ("reproduce", "sparse-lm", "--budget", "smoke", "-o", place, *text, "--json")
@@ -187,6 +210,11 @@ def test_sparse_language_models_are_complete_and_go_on(call, tmp_path):
         (("finetune", "nowhere", "--questions", "good.tsv"), "SQuAD"),
         (("reproduce", "mixers", "--nli", "good.tsv", "--budget", "none"), "--budget must be one of smoke"),
         (("reproduce", "copying", "--budget", "none"), "--budget must be one of smoke, hour, paper; got 'none'"),
+        (
+            ("reproduce", "recall", "--budget", "none"),
+            "--budget must be one of smoke, minutes, hour, day; got 'none'",
+        ),
+        (("reproduce", "recall", "--mixer", "attention:heads=7"), "heads must divide the width"),
         (("reproduce", "sparse-lm", "--budget", "none"), "--budget must be one of smoke, half-hour, days; got 'none'"),
         (("reproduce", "sparse-lm", "--corpus", "missing.txt"), "missing.txt"),
     ],

@@ -216,6 +216,19 @@ def test_equal_systems_are_undecided():
     assert (same.difference, same.chance) == (Interval(0.0, 0.0, 0.0), 1.0)
 
 
+@pytest.mark.parametrize("errors", [-2.0, 1.0])
+def test_chances_are_of_both_sides(errors):
+    noise = np.random.default_rng(0).normal(0, 1, 500)
+    noise = (noise - noise.mean()) / noise.std()
+    found = compare(noise + errors / math.sqrt(500), np.zeros(500))
+    expected = 2 * stats.norm.sf(abs(errors))
+    # Twice a binomial share of 10,000 draws: five standard deviations. Wrong by a factor of 2 is more.
+    slack = 5 * 2 * math.sqrt(expected / 2 * (1 - expected / 2) / 10_000)
+    assert found.chance == pytest.approx(expected, abs=slack)
+    assert slack < expected / 2
+    assert (found.chance <= 0.05) == (not found.difference.holds(0))
+
+
 def test_few_wrong_claims_are_made_where_there_is_no_difference():
     def is_claimed(n):
         generator = np.random.default_rng(n)

@@ -99,6 +99,37 @@ def copying(
             emit(json, report.data, report.view)
 
 
+@app.command()
+def recall(
+    output: Output,
+    budget: Annotated[str, typer.Option(help="smoke (half a minute), minutes, hour or day (on a core).")] = "hour",
+    mixer: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this mixer: hybrid, or as of pretrain, such as convolution:kernel=9; repeatable."),
+    ] = None,
+    seeds: Seeds = None,
+    json: Json = False,
+) -> None:
+    """Train small encoders to look values up by content and by place: tables and a plot of which mixers can."""
+    with a_run():
+        from anyformer.reports.recall.report import write_report
+        from anyformer.training.recall.budgets import BUDGETS, chosen_entrants
+        from anyformer.training.recall.runs import left, recall_all
+
+        spent = _asked(BUDGETS, budget, seeds)
+        spent = replace(spent, asked=chosen_entrants(spent, mixer or ()))
+        for trial in recall_all(spent, output):
+            done = trial.outcome
+            assert done is not None
+            shares = ", ".join(f"{100 * share:.1f}" for share in done.test)
+            note(f"{trial.title}: {shares} % of queries after {done.steps} steps")
+        if unfinished := left(spent, output):
+            _tell_left(json, output, unfinished)
+        elif speaks():
+            report = write_report(spent, output)
+            emit(json, report.data, report.view)
+
+
 @app.command("sparse-lm")
 def sparse_lm(
     output: Output,

@@ -21,7 +21,7 @@ from anyformer.training.data.pairs import Pairs
 
 _STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0)
 """C of logistic regressions, the inverse of their regularization: from far too strong to far too weak."""
-_TREES = (25, 50, 100, 200)
+_TREES = (6, 12, 25, 50, 100)
 _RARE = 2
 """A word of one training pair alone tells nothing of others."""
 _NEGATIONS = frozenset(

@@ -1,0 +1,1 @@
+"""Associative recall: which mixers can and cannot, as data, as tables, and as a picture."""
