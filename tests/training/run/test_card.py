@@ -71,3 +71,11 @@ def test_a_run_says_what_it_was_made_from(tmp_path):
     assert not any(folder.about().values())
     folder.identity_file.write_text(json.dumps({"identity": {"seed": 1}, "about": {"text": {"corpus": "wiki"}}}))
     assert folder.about() == {"text": {"corpus": "wiki"}}
+
+
+@pytest.mark.parametrize("path", ["/home/somebody/secret/mnli.tsv.xz?split=dev", r"C:\Users\somebody\secret\mnli.tsv"])
+def test_a_published_card_does_not_say_where_files_lie(path):
+    made = card({"training": {"sources": [path]}, "model": {"path": "runs/model"}})
+    assert "secret" not in made
+    assert "mnli" in made
+    assert "runs/model" in made

@@ -5,6 +5,7 @@ Names of files and of classes may come from anyone, so they are shown as text: n
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, Final
 
 from anyformer.exports.huggingface.card import as_text
@@ -91,8 +92,18 @@ def _flat(about: Any, name: str = "") -> dict[str, Any]:
     elif isinstance(about, list | tuple):
         entries = ((str(place), inner) for place, inner in enumerate(about, 1))
     else:
-        return {} if about is None or about == "" or "digest" in name else {name.replace("_", " "): about}
+        return {} if about is None or about == "" or "digest" in name else {name.replace("_", " "): _public(about)}
     return {key: value for part, inner in entries for key, value in _flat(inner, f"{name} {part}".strip()).items()}
+
+
+def _public(value: Any) -> Any:
+    """A value without the folders of an absolute path: cards are published, and nobody needs to know where one works.
+
+    >>> _public("/home/me/mnli.tsv"), _public("glue:mnli"), _public(3)
+    ('mnli.tsv', 'glue:mnli', 3)
+    """
+    is_path = isinstance(value, str) and (PurePosixPath(value).is_absolute() or PureWindowsPath(value).is_absolute())
+    return PureWindowsPath(value).name if is_path else value
 
 
 def _table(entries: Mapping[str, Any], left: str = "", right: str = "") -> str:
