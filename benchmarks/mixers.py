@@ -49,7 +49,8 @@ def measure(size: Size) -> dict[str, Any]:
     torch.set_num_threads(THREADS)
     torch.manual_seed(0)
     rows = [_layers(tokens, dropout, size) for dropout in DROPOUTS for tokens in LENGTHS[size]]
-    return {"batch": BATCH, "width": WIDTH[size], "layers": rows, "words": _words(size)}
+    compiled = [_compiled(tokens, size) for tokens in LENGTHS[size]]
+    return {"batch": BATCH, "width": WIDTH[size], "layers": rows, "compiled": compiled, "words": _words(size)}
 
 
 def _mixers(tokens: int) -> dict[str, Mixer]:
@@ -86,6 +87,24 @@ def _layers(tokens: int, dropout: float, size: Size) -> dict[str, Any]:
             for program, timing in zip(programs, timings, strict=True)
         },
     }
+
+
+def _compiled(tokens: int, size: Size) -> dict[str, Any]:
+    """The gated convolution by itself and under torch.compile, which must not slow it down."""
+    torch._dynamo.reset()
+    hidden = torch.randn(BATCH, tokens, WIDTH[size], requires_grad=True)
+    mixer = _mixers(tokens)[GATED].build(WIDTH[size]).train()
+    faster = torch.compile(mixer)
+    plain, compiled = interleave(
+        [
+            Program("eager", _layer_step(mixer, lambda: mixer(hidden))),
+            Program("compiled", _layer_step(mixer, lambda: faster(hidden))),
+        ],
+        ROUNDS[size],
+    )
+    times = ratio(plain, compiled)
+    print(f"mixers: {tokens} tokens, {GATED}, compiled: {times:.2f} × the rate without", flush=True)
+    return {"tokens": tokens, "eager": plain.as_json(), "compiled": compiled.as_json(), "times": times}
 
 
 def _layer_step(layer: nn.Module, forward: Callable[[], Tensor]) -> Callable[[], None]:
@@ -138,6 +157,11 @@ def render(numbers: dict[str, Any]) -> str:
             f"{words['hidden_size']}: a step is **{words['step']['times']:.2f} times as fast as `BertForMaskedLM`** "
             f"({WANTED_WORDS} wanted), with AdamW {words['step with AdamW']['times']:.2f} times: scores are computed "
             "where a word is masked.",
+            *(
+                f"- The gated convolution under `torch.compile`, {row['tokens']} tokens: **{row['times']:.2f} × the"
+                " rate without**."
+                for row in numbers.get("compiled", [])
+            ),
             _table(numbers["layers"]),
             f"Forward and backward of one layer, batch {numbers['batch']}, width {numbers['width']}, no padding; with "
             "BERT's own dropout and without any (with it, the peer's attention takes a slower kernel). The ratio is "

@@ -145,6 +145,7 @@ def test_a_wrong_command_in_the_folder_of_an_experiment_touches_nothing(call, mo
         (("pretrain", "--recipe", "recipe.toml", "--corpus", "latin.txt"), "UTF-8"),
         (("pretrain", "--recipe", "recipe.toml", "--corpus", "short.txt"), "at least one sequence of 16 tokens"),
         (("pretrain", "--tokenizer", "empty.txt"), "a tokenizer must have the tokens"),
+        (("pretrain", "--corpus", ""), "got an empty name"),
         (("pretrain", "--held-out", "missing.txt"), "missing.txt"),
         (("finetune", "run/model", "--pairs", "empty.txt"), "empty.txt must have rows with labels"),
         (("finetune", "run/model", "--pairs", "missing.tsv"), "missing.tsv must be a file"),

@@ -107,6 +107,10 @@ def open_corpus(source: str | Path | None = None) -> Corpus:
     """
     if source is None:
         return SyntheticLanguage()
+    if not str(source):  # as a path it would be the folder in which the command runs
+        raise TrainingError(
+            "a corpus must be a path, hub:NAME or synthetic; got an empty name. Leave it out, or name one."
+        )
     kind, sign, rest = str(source).partition(":")
     if kind in _DRAWN:
         return _DRAWN.parse(str(source))
