@@ -31,20 +31,23 @@ def draw_curves(learned: Sequence[LearnedWords], tokens_a_step: int, unigram: fl
     """Loss on held-out words by tokens seen and by the processor's time, a line a seed."""
     figure = new_figure(3.4, 7.6)
     panels = figure.subplots(1, 2, sharey=True)
-    lowest = min(loss for one in learned for result in one.results for _, loss in result.curve)
+    losses = [[loss for _, loss in result.curve] for one in learned for result in one.results]
+    lowest, highest = min(map(min, losses)), max(unigram, *(curve[-1] for curve in losses))
     for number, one in enumerate(learned):
         look = {"color": _colour(one.name, number), "marker": LOOKS[number % len(LOOKS)].marker, "linewidth": 1.1}
         for seed, result in enumerate(one.results):
-            steps, losses = zip(*result.curve, strict=True)
+            steps, heights = zip(*result.curve, strict=True)
             label = plain(one.name) if seed == 0 else None
             often = max(1, len(steps) // 6)
-            panels[0].plot([step * tokens_a_step / 1e6 for step in steps], losses, **look, markevery=often, label=label)
-            panels[1].plot([step * one.milliseconds / 6e4 for step in steps], losses, **look, markevery=often)
+            panels[0].plot(
+                [step * tokens_a_step / 1e6 for step in steps], heights, **look, markevery=often, label=label
+            )
+            panels[1].plot([step * one.milliseconds / 6e4 for step in steps], heights, **look, markevery=often)
     panels[0].set(xlabel="million tokens seen", ylabel="loss on held-out words (nats)")
-    panels[1].set(xlabel="minutes of the processor, at the measured time a step")
+    panels[1].set(xlabel="minutes of processor time")
     for panel in panels:
         panel.axhline(unigram, color=PALE, linewidth=1, linestyle=":")
-        panel.set(ylim=(lowest - 0.15, unigram + 0.3))
+        panel.set(ylim=(lowest - 0.15, highest + 0.3))
         show_grid(panel)
     where = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "bottom", "fontsize": SMALL}
     panels[1].annotate("word frequencies alone", (0.99, unigram), **where)
