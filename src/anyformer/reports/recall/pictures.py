@@ -38,7 +38,7 @@ LOOKS = {
 }
 OTHER = Look(INK, "h")
 """For mixers that a user brings."""
-ASIDE = 0.035
+ASIDE = 0.015
 """How far mixers stand beside each other, as a share of a doubling: many have the same value."""
 
 
@@ -84,3 +84,4 @@ def _draw_line(panel: object, line: Mapping[int, float], chance: float) -> None:
     panel.plot(numbers, [line[number] for number in numbers], color=INK, linewidth=1.2, linestyle="--", zorder=5)  # type: ignore[attr-defined]
     told = {"fontsize": SMALL, "color": INK, "bbox": GROUND}
     panel.annotate("without comparing keys", (numbers[0], line[numbers[0]] + 5), ha="left", va="bottom", **told)  # type: ignore[attr-defined]
+    panel.annotate("any value at all", (numbers[0], 100 * chance + 1), ha="left", va="bottom", fontsize=SMALL)  # type: ignore[attr-defined]
