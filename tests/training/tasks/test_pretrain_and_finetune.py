@@ -31,7 +31,7 @@ from anyformer.training import (
     prepare,
     pretrain,
 )
-from anyformer.training.tasks.examples import padded, rows_of_step
+from anyformer.training.tasks.examples import TOGETHER, padded, rows_of_similar_length, rows_of_step
 from anyformer.training.tasks.spans import features
 from tests.training.small import recipe, text
 
@@ -293,6 +293,30 @@ def test_each_epoch_has_every_example_once_in_its_own_order():
     epochs = [rows[start : start + 10] for start in (0, 10, 20)]
     assert all(sorted(epoch) == list(range(10)) for epoch in epochs)
     assert epochs[0] != epochs[1] != epochs[2]
+
+
+def test_steps_of_similar_lengths_have_the_same_examples_and_less_padding():
+    class Example:
+        def __init__(self, length: int) -> None:
+            self.input_ids = self.token_type_ids = (1,) * length
+
+    examples = [Example(3 + number * number % 41) for number in range(50)]
+    for steps in (40, 37, 16, 5):
+        schedule = Schedule(steps=steps, batch=4, seed=3)
+        alike = [rows_of_similar_length(examples, schedule, step) for step in range(steps)]
+        mixed = [rows_of_step(50, 4, 3, step) for step in range(steps)]
+        assert all(len(rows) == 4 for rows in alike)
+        for first in range(0, steps, TOGETHER):
+            one, other = (sorted(sum(rows[first : first + TOGETHER], [])) for rows in (alike, mixed))
+            assert one == other
+
+        def padding(batches) -> int:
+            lengths = [[len(examples[row].input_ids) for row in rows] for rows in batches]
+            return sum(max(each) - length for each in lengths for length in each)
+
+        assert padding(alike) < padding(mixed) / 2
+    longest = [max(len(examples[row].input_ids) for row in rows) for rows in alike]
+    assert longest != sorted(longest), "steps are not in the order of their lengths"
 
 
 def test_padding_is_masked():

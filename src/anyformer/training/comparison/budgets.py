@@ -48,7 +48,7 @@ def _budget(
     entrants: tuple[str, ...],
     *,
     trial_steps: int = 400,
-    tuning_rates: tuple[float, ...] = (3e-4, 1e-3),
+    tuning_rates: tuple[float, ...] = (5e-4, 1e-3, 2e-3),
     ablations: tuple[str, ...] = (),
 ) -> Budget:
     often = max(schedule.steps // 15, 10)
@@ -74,8 +74,8 @@ BUDGETS = {
         Architecture(layers=3, width=128, heads=4, vocabulary=4096, longest=128, dropout=0.0),
         Text(tokens=128),
         Schedule(steps=7350, batch=32, precision="bf16"),
-        (1e-3, 2e-3, 4e-3),
-        *(3.0, 87, 2, ("bilinear", "convolution", "attention", "hybrid-1")),
+        (5e-4, 1e-3, 2e-3, 4e-3),
+        *(6.0, 87, 2, ("bilinear", "convolution", "attention", "hybrid-1")),
         ablations=("attention",),
     ),
     "days": _budget(

@@ -10,7 +10,7 @@ from torch import nn
 from anyformer.training.data.pairs import Pairs
 from anyformer.training.run.loop import Batch, Task
 from anyformer.training.run.recipe import Schedule
-from anyformer.training.tasks.examples import outputs_of, padded, rows_of_step
+from anyformer.training.tasks.examples import outputs_of, padded, rows_of_similar_length
 from anyformer.training.tasks.label_scores import class_scores
 
 
@@ -43,7 +43,7 @@ class Classes(Task):
 
     def batch(self, step: int) -> Batch:
         """The examples of a step, padded."""
-        rows = rows_of_step(len(self.training), self.schedule.batch, self.schedule.seed, step)
+        rows = rows_of_similar_length(self.training, self.schedule, step)
         chosen = [self.training[row] for row in rows]
         return {**padded(chosen, self.padding), "labels": torch.tensor([example.label for example in chosen])}
 

@@ -9,9 +9,12 @@ from torch import Tensor
 
 from anyformer.arrays import Integers
 from anyformer.training.run import seeds
+from anyformer.training.run.recipe import Schedule
 
 AT_ONCE = 64
 """How many examples are evaluated at a time."""
+TOGETHER = 16
+"""Steps whose examples are sorted by length: more of them would save more padding, and mix batches less."""
 
 
 class Encoded(Protocol):
@@ -37,6 +40,21 @@ def rows_of_step(count: int, batch: int, seed: int, step: int) -> list[int]:
     """
     places = range(step * batch, (step + 1) * batch)
     return [int(_order(count, seed, place // count)[place % count]) for place in places]
+
+
+def rows_of_similar_length(examples: Sequence[Encoded], schedule: Schedule, step: int) -> list[int]:
+    """The examples of a step, of about equal length, so that little is padded.
+
+    TOGETHER steps have the examples that `rows_of_step` gives them, shared among them by length and in a random order.
+    So every epoch still has every example once.
+    """
+    first = step - step % TOGETHER
+    count = min(TOGETHER, schedule.steps - first)
+    steps = range(first, first + count)
+    rows = [row for one in steps for row in rows_of_step(len(examples), schedule.batch, schedule.seed, one)]
+    rows.sort(key=lambda row: (len(examples[row].input_ids), row))
+    place = int(seeds.generator("lengths", schedule.seed, first).permutation(count)[step - first])
+    return rows[place * schedule.batch : (place + 1) * schedule.batch]
 
 
 @lru_cache(maxsize=4)
