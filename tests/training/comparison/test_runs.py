@@ -69,6 +69,19 @@ def test_results_alone_are_enough_for_more_seeds(finished, tmp_path):
     assert Tuning.of(later, learner, 1, None).rate == first.result.rate == second.result.rate
 
 
+def test_a_run_with_a_rate_that_is_not_the_chosen_one_is_not_measured(finished, tmp_path):
+    """As when the grid of rates has grown since, and another one is better now."""
+    made, _ = finished
+    place = tmp_path / "later"
+    shutil.copytree(made.place, place, ignore=shutil.ignore_patterns("results"))
+    run = place / "pretraining" / "attention-0" / "run.json"
+    told = json.loads(run.read_text())
+    told["identity"]["recipe"]["schedule"]["learning_rate"] = 0.123
+    run.write_text(json.dumps(told))
+    with pytest.raises(TrainingError, match=r"learning_rate = 0.123, and .* is asked for"):
+        list(compare(replace(made, place=place), quietly))
+
+
 def test_other_pairs_in_the_same_folder_are_refused_and_touch_nothing(finished):
     made, _ = finished
     before = sorted((file, file.stat().st_mtime_ns) for file in made.place.rglob("*"))

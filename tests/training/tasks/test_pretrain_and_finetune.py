@@ -5,6 +5,7 @@ import math
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 
 import pytest
 import torch
@@ -31,7 +32,7 @@ from anyformer.training import (
     prepare,
     pretrain,
 )
-from anyformer.training.tasks.examples import TOGETHER, padded, rows_of_similar_length, rows_of_step
+from anyformer.training.tasks.examples import padded, rows_of_similar_length, rows_of_step
 from anyformer.training.tasks.spans import features
 from tests.training.small import recipe, text
 
@@ -300,23 +301,32 @@ def test_steps_of_similar_lengths_have_the_same_examples_and_less_padding():
         def __init__(self, length: int) -> None:
             self.input_ids = self.token_type_ids = (1,) * length
 
-    examples = [Example(3 + number * number % 41) for number in range(50)]
+    examples = [Example(3 + number * number % 41) for number in range(500)]
+
+    def padding(batches) -> int:
+        lengths = [[len(examples[row].input_ids) for row in rows] for rows in batches]
+        return sum(max(each) - length for each in lengths for length in each)
+
     for steps in (40, 37, 16, 5):
         schedule = Schedule(steps=steps, batch=4, seed=3)
         alike = [rows_of_similar_length(examples, schedule, step) for step in range(steps)]
-        mixed = [rows_of_step(50, 4, 3, step) for step in range(steps)]
+        mixed = [rows_of_step(500, 4, 3, step) for step in range(steps)]
         assert all(len(rows) == 4 for rows in alike)
-        for first in range(0, steps, TOGETHER):
-            one, other = (sorted(sum(rows[first : first + TOGETHER], [])) for rows in (alike, mixed))
+        for first in range(0, steps, 15):  # an eighth of an epoch
+            one, other = (sorted(chain(*rows[first : first + 15])) for rows in (alike, mixed))
             assert one == other
-
-        def padding(batches) -> int:
-            lengths = [[len(examples[row].input_ids) for row in rows] for rows in batches]
-            return sum(max(each) - length for each in lengths for length in each)
-
         assert padding(alike) < padding(mixed) / 2
-    longest = [max(len(examples[row].input_ids) for row in rows) for rows in alike]
-    assert longest != sorted(longest), "steps are not in the order of their lengths"
+        longest = [max(len(examples[row].input_ids) for row in rows) for rows in alike]
+        assert longest != sorted(longest), "steps are not in the order of their lengths"
+
+
+def test_few_examples_are_not_sorted():
+    class Example:
+        input_ids = token_type_ids = (1,)
+
+    schedule = Schedule(steps=9, batch=4, seed=3)
+    for step in range(9):
+        assert rows_of_similar_length([Example()] * 63, schedule, step) == rows_of_step(63, 4, 3, step)
 
 
 def test_padding_is_masked():

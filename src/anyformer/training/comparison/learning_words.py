@@ -11,6 +11,7 @@ from anyformer.training.comparison.jobs import Job, Watching
 from anyformer.training.comparison.results import WordsResult
 from anyformer.training.evaluation.words import measure_words
 from anyformer.training.run.folder import RunFolder
+from anyformer.training.run.recipe import Recipe
 from anyformer.training.tasks.masked_words import Marks
 from anyformer.training.tasks.pretrain import pretrain
 
@@ -101,6 +102,11 @@ class Pretraining(Job):
         return self.experiment.run("pretraining", f"{self.entrant.name}-{self.seed}")
 
     @property
+    def recipe(self) -> Recipe:
+        """The entrant's, with the rate that was chosen."""
+        return self.entrant.recipe(self.experiment.budget, self.seed, chosen_rate(self.experiment, self.entrant))
+
+    @property
     def needs(self) -> Sequence[Job]:
         """The rate must be known."""
         return rate_trials(self.experiment, self.entrant)
@@ -112,9 +118,8 @@ class Pretraining(Job):
 
     def do(self, watching: Watching) -> None:
         """Train."""
-        recipe = self.entrant.recipe(self.experiment.budget, self.seed, chosen_rate(self.experiment, self.entrant))
-        with watching(f"{self.entrant.name}, seed {self.seed}: words", recipe.schedule) as watch:
-            pretrain(recipe, self.experiment.text, self.folder.place, watch)
+        with watching(f"{self.entrant.name}, seed {self.seed}: words", self.recipe.schedule) as watch:
+            pretrain(self.recipe, self.experiment.text, self.folder.place, watch)
 
 
 @final
@@ -152,11 +157,16 @@ class Words(Job):
         return WordsResult.load(self.experiment.result(self.name))
 
     def do(self, watching: Watching) -> None:
-        """Measure all windows, in 32 bits."""
+        """Measure all windows, in 32 bits.
+
+        Raises:
+            TrainingError: if the run is of another recipe: its folder may be older than the choice of the rate.
+        """
         from anyformer.mixers.bert import MixerBertForMaskedLM, MixerBertForPreTraining
 
         experiment, folder = self.experiment, self.pretraining.folder
-        recipe = self.entrant.recipe(experiment.budget, self.seed, chosen_rate(experiment, self.entrant))
+        recipe = self.pretraining.recipe
+        folder.require_same({"recipe": recipe.to_json(), "text": experiment.text.identity()})
         model = loaded(MixerBertForPreTraining if recipe.text.following else MixerBertForMaskedLM, folder)
         scores = measure_words(model, experiment.measured, Marks.of(experiment.text.tokenizer), recipe.text)
         WordsResult(

@@ -14,7 +14,7 @@ from anyformer.training.run.recipe import Schedule
 AT_ONCE = 64
 """How many examples are evaluated at a time."""
 TOGETHER = 16
-"""Steps whose examples are sorted by length: more of them would save more padding, and mix batches less."""
+"""At most so many steps are sorted by length: more of them would save more padding, and mix batches less."""
 
 
 class Encoded(Protocol):
@@ -45,16 +45,18 @@ def rows_of_step(count: int, batch: int, seed: int, step: int) -> list[int]:
 def rows_of_similar_length(examples: Sequence[Encoded], schedule: Schedule, step: int) -> list[int]:
     """The examples of a step, of about equal length, so that little is padded.
 
-    TOGETHER steps have the examples that `rows_of_step` gives them, shared among them by length and in a random order.
-    So every epoch still has every example once.
+    Some steps together have the examples that `rows_of_step` gives them, shared among them by length and in a random
+    order. So every epoch still has every example once. With few examples, steps of similar lengths would be steps of
+    the same few examples: at most an eighth of an epoch is sorted at a time.
     """
-    first = step - step % TOGETHER
-    count = min(TOGETHER, schedule.steps - first)
+    batch, together = schedule.batch, max(1, min(TOGETHER, len(examples) // (8 * schedule.batch)))
+    first = step - step % together
+    count = min(together, schedule.steps - first)
     steps = range(first, first + count)
-    rows = [row for one in steps for row in rows_of_step(len(examples), schedule.batch, schedule.seed, one)]
-    rows.sort(key=lambda row: (len(examples[row].input_ids), row))
+    rows = [row for one in steps for row in rows_of_step(len(examples), batch, schedule.seed, one)]
+    rows.sort(key=lambda row: len(examples[row].input_ids))  # those of one length stay in their random order
     place = int(seeds.generator("lengths", schedule.seed, first).permutation(count)[step - first])
-    return rows[place * schedule.batch : (place + 1) * schedule.batch]
+    return rows[place * batch : (place + 1) * batch]
 
 
 @lru_cache(maxsize=4)
