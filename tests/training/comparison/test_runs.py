@@ -82,6 +82,15 @@ def test_a_run_with_a_rate_that_is_not_the_chosen_one_is_not_measured(finished, 
         list(compare(replace(made, place=place), quietly))
 
 
+def test_a_rate_that_was_not_tried_is_tried_before_anything_is_measured(finished, tmp_path):
+    made, _ = finished
+    place = tmp_path / "later"
+    shutil.copytree(made.place, place, ignore=shutil.ignore_patterns("results"))
+    shutil.rmtree(place / "rates" / f"attention-{made.budget.rates[0]:g}")
+    done = [job.name for job in compare(replace(made, place=place), quietly)]
+    assert done.index(f"rate-attention-{made.budget.rates[0]:g}") < done.index("words-attention-0")
+
+
 def test_other_pairs_in_the_same_folder_are_refused_and_touch_nothing(finished):
     made, _ = finished
     before = sorted((file, file.stat().st_mtime_ns) for file in made.place.rglob("*"))

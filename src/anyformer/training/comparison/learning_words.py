@@ -143,8 +143,8 @@ class Words(Job):
 
     @property
     def needs(self) -> Sequence[Job]:
-        """The model."""
-        return (self.pretraining,)
+        """The model, and the rate that it must have been trained with."""
+        return (*rate_trials(self.experiment, self.entrant), self.pretraining)
 
     @property
     def is_complete(self) -> bool:
