@@ -50,7 +50,7 @@ def test_two_processes_have_the_losses_of_one_with_the_same_global_batch(process
     (tmp_path / "recipe.toml").write_text(RECIPE)
     asked = ("pretrain", "--json", "--corpus", "synthetic:sentences=300", "--recipe", str(tmp_path / "recipe.toml"))
     for told in (in_one(process, *asked, "-o", str(tmp_path / "one")), in_two(*asked, "-o", str(tmp_path / "two"))):
-        assert json.loads(told)["complete"], "one process of them speaks"
+        assert json.loads(told[told.index("{") :])["complete"], "one process of them speaks"
     one, two = (
         [json.loads(line) for line in (tmp_path / name / "metrics.jsonl").read_text().splitlines()]
         for name in ("one", "two")

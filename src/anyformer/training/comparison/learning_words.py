@@ -181,4 +181,6 @@ class Words(Job):
 def loaded(head: Any, folder: RunFolder) -> Any:
     """The model that a run has made."""
     with quiet():
-        return head.from_pretrained(folder.model, local_files_only=True, use_safetensors=True).eval()
+        return head.from_pretrained(
+            folder.model, local_files_only=True, trust_remote_code=False, use_safetensors=True
+        ).eval()
