@@ -41,7 +41,7 @@ PAGES_WITH_MORE = {
     "report.md": "matplotlib",
     "contextuality.md": "faiss",
 }
-# The example of the first downloads a model; that of the second needs a trained one, and the tests of evaluation run it.
+# The example of the first downloads a model; the tests of evaluation run that of the second, on a trained one.
 NOT_HERE = {"mixers.md", "how_to/evaluate.md"}
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE_NAME = re.compile(r"# (\w+\.py)\n")
