@@ -7,7 +7,7 @@ import pytest
 
 from anyformer import targets
 
-EARLIER = ("errors", "arrays", "rebuilding", "catalogues", "whole_numbers", "strict_json", "intervals")
+EARLIER = ("errors", "arrays", "rebuilding", "catalogues", "whole_numbers", "user_code", "strict_json", "intervals")
 MODULES = [module.name for module in pkgutil.walk_packages(targets.__path__, "anyformer.targets.")]
 
 
