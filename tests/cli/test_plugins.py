@@ -55,6 +55,14 @@ def test_from_a_file_to_a_model_that_is_fine_tuned(call, here):
     assert "got 'fnet'. A mixer of your own must be registered first: import the module" in alone.err
     assert "or give --plugin on the command line" in alone.err
     assert not (here / "others").exists()
+    with only_shipped():
+        alone = call("evaluate", "classes/model", "-o", "judged", "--pairs", "pairs.tsv")
+    assert alone.code == 2
+    assert "or give --plugin on the command line" in alone.err
+    judged = call("evaluate", "classes/model", "-o", "judged", "--pairs", "pairs.tsv", "--plugin", "fnet.py")
+    assert judged.code == 0, judged.err
+    told = call("predict", "classes/model", "-o", "told.jsonl", "--pairs", "pairs.tsv", "--plugin", "fnet.py")
+    assert told.code == 0, told.err
 
 
 def test_a_module_and_sizes_and_several_plugins(call, here):
@@ -104,6 +112,8 @@ def test_without_the_plugin_the_name_is_unknown(call, here):
         "finetune nowhere -o out --pairs pairs.tsv",
         "reproduce mixers -o out --nli pairs.tsv",
         "context nowhere",
+        "evaluate nowhere -o out --pairs pairs.tsv",
+        "predict nowhere -o out --pairs pairs.tsv",
     ],
 )
 def test_bad_plugins_are_said_before_anything_is_done(refused, here, verb, plugin, message):

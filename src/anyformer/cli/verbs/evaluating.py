@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from anyformer.cli.output import Json, at_work, emit
+from anyformer.cli.plugins import Plugins, load_plugins
 from anyformer.errors import UsageError
 
 FineTuned = Annotated[
@@ -30,6 +31,7 @@ def evaluate(
         list[str] | None,
         typer.Option("--map", metavar="OLD=NEW", help="A class or label, and what it counts as; repeatable."),
     ] = None,
+    plugin: Plugins = None,
     json: Json = False,
 ) -> None:
     """Measure a fine-tuned model on labelled texts or questions, and keep its predictions."""
@@ -38,6 +40,7 @@ def evaluate(
     if questions is not None and (by or task or mapped):
         raise UsageError("--by, --task and --map must go with --pairs; questions have no classes.")
     become = _mapping(mapped or [])
+    load_plugins(plugin)
     from anyformer.reports.evaluation import evaluation_view
     from anyformer.training.evaluation import evaluating
 
@@ -57,9 +60,11 @@ def predict(
         str, typer.Option(help="Texts, with or without labels: CSV, TSV, JSON, Parquet (plain, .xz, .gz), or glue:…")
     ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="JSON lines to write, one a row.")],
+    plugin: Plugins = None,
     json: Json = False,
 ) -> None:
     """Predict the classes of texts, or numbers, by a fine-tuned model."""
+    load_plugins(plugin)
     from anyformer.reports.terminal import count, facts
     from anyformer.training.evaluation.evaluating import predict_rows
 
