@@ -9,7 +9,7 @@ import pytest
 from anyformer.errors import TrainingError
 from anyformer.training.comparison.learning_entailment import Test as LookedAt
 from anyformer.training.comparison.learning_entailment import Tuning, learners_of
-from anyformer.training.comparison.learning_words import RateTrial, chosen_rate
+from anyformer.training.comparison.learning_words import RateTrial, Words, chosen_rate
 from anyformer.training.comparison.runs import compare, goals
 from tests.training.comparison.small import budget, experiment, quietly
 
@@ -99,6 +99,21 @@ def test_other_pairs_in_the_same_folder_are_refused_and_touch_nothing(finished):
     assert sorted((file, file.stat().st_mtime_ns) for file in made.place.rglob("*")) == before
 
 
+def test_words_of_another_recipe_or_text_are_refused(finished, tmp_path):
+    made, _ = finished
+    words = Words.of(made, made.entrants[0], 0)
+    told = json.loads(words.file.read_text())
+    other = replace(words, experiment=replace(made, place=tmp_path))
+    other.file.parent.mkdir()
+    told["recipe"]["schedule"]["steps"] += 1
+    other.file.write_text(json.dumps(told))
+    with pytest.raises(TrainingError, match="must be of this comparison's recipe"):
+        _ = other.result
+    half = replace(words, experiment=replace(made, measured=made.measured[: len(made.measured) // 2]))
+    with pytest.raises(TrainingError, match="windows of its text; it is of another"):
+        _ = half.result
+
+
 def test_predictions_for_another_test_set_are_refused(finished, tmp_path):
     made, _ = finished
     other = replace(made, place=tmp_path)
@@ -109,6 +124,10 @@ def test_predictions_for_another_test_set_are_refused(finished, tmp_path):
     file.write_text(json.dumps({**told, "test_set": "0" * 64}))
     with pytest.raises(TrainingError, match="must be about the test set"):
         _ = look.result
+    for wrong in (told["predicted"][1:], ["magic", *told["predicted"][1:]]):
+        file.write_text(json.dumps({**told, "predicted": wrong}))
+        with pytest.raises(TrainingError, match="must name one of contradiction, entailment, neutral for each of"):
+            _ = look.result
     file.write_text("{}")
     with pytest.raises(TrainingError, match=r"must hold a result as it was written.*Delete it"):
         _ = look.result

@@ -1,5 +1,6 @@
-"""One comparison: what is compared, on what, and where its runs and results are."""
+"""One comparison: what is compared, on what, where its runs and results are, and the two kinds of its jobs."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from anyformer.training.comparison.budgets import Budget
 from anyformer.training.comparison.entailment import Entailment
 from anyformer.training.comparison.entrants import Entrant, ablations_of
+from anyformer.training.comparison.jobs import Job
 from anyformer.training.run.folder import RunFolder
 from anyformer.training.tasks.pretrain import Prepared
 
@@ -42,6 +44,40 @@ class Experiment:
     def result(self, name: str) -> Path:
         """The file of a result."""
         return self.place / "results" / f"{name}.json"
+
+
+@dataclass(frozen=True)
+class RunJob(Job):
+    """A job that is a run: done when its model is there."""
+
+    experiment: Experiment
+
+    @property
+    @abstractmethod
+    def folder(self) -> RunFolder:
+        """The run."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it ended."""
+        return self.folder.is_complete
+
+
+@dataclass(frozen=True)
+class ResultJob(Job):
+    """A job whose end is a file of results."""
+
+    experiment: Experiment
+
+    @property
+    def file(self) -> Path:
+        """The file, named as the job."""
+        return self.experiment.result(self.name)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it was written."""
+        return self.file.is_file()
 
 
 def last(folder: RunFolder, name: str) -> float:

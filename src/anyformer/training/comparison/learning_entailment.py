@@ -13,7 +13,7 @@ from anyformer.errors import TrainingError
 from anyformer.training.comparison.baselines import Baseline
 from anyformer.training.comparison.baselines import predict as fit_and_predict
 from anyformer.training.comparison.entrants import Entrant
-from anyformer.training.comparison.experiment import Experiment, last
+from anyformer.training.comparison.experiment import Experiment, ResultJob, RunJob, last
 from anyformer.training.comparison.jobs import Job, Watching
 from anyformer.training.comparison.learning_words import Pretraining, loaded
 from anyformer.training.comparison.results import TestResult
@@ -48,10 +48,9 @@ def learners_of(experiment: Experiment) -> tuple[Learner, ...]:
 
 @final
 @dataclass(frozen=True)
-class Tuning(Job):
+class Tuning(RunJob):
     """A learner is trained with one learning rate; None is the one that the first seed found best."""
 
-    experiment: Experiment
     learner: Learner
     seed: int
     asked: float | None
@@ -78,11 +77,6 @@ class Tuning(Job):
         model = (self._pretraining,) if self.learner.is_pretrained else ()
         first = Test.of(self.experiment, self.learner, FIRST)
         return (*model, *(first.candidates if self.asked is None and not first.is_complete else ()))
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether it ended."""
-        return self.folder.is_complete
 
     @property
     def accuracy(self) -> float:
@@ -118,10 +112,9 @@ class Tuning(Job):
 
 @final
 @dataclass(frozen=True)
-class Test(Job):
+class Test(ResultJob):
     """What a learner says of the test set."""
 
-    experiment: Experiment
     learner: Learner
     seed: int
 
@@ -140,11 +133,6 @@ class Test(Job):
     def needs(self) -> Sequence[Job]:
         """All that is still to choose, for all learners: nothing may be left to choose when somebody looks."""
         return (*self.candidates, *choices_left(self.experiment))
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether it was written."""
-        return self.experiment.result(self.name).is_file()
 
     @property
     def result(self) -> TestResult:
@@ -170,15 +158,14 @@ class Test(Job):
         rates = {f"{tuning.rate:g}": tuning.accuracy for tuning in self.candidates}
         predicted = tuple(map(str, said.predicted))
         result = TestResult(self.experiment.entailment.digest, rates, best.rate, predicted, said.digest())
-        result.save(self.experiment.result(self.name))
+        result.save(self.file)
 
 
 @final
 @dataclass(frozen=True)
-class BaselineTest(Job):
+class BaselineTest(ResultJob):
     """What a simple method says of the test set."""
 
-    experiment: Experiment
     baseline: Baseline
 
     @classmethod
@@ -190,11 +177,6 @@ class BaselineTest(Job):
     def needs(self) -> Sequence[Job]:
         """As for the learners: first all choices, then the test set."""
         return choices_left(self.experiment)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether it was written."""
-        return self.experiment.result(self.name).is_file()
 
     @property
     def result(self) -> TestResult:
@@ -210,7 +192,7 @@ class BaselineTest(Job):
         predicted = tuple(names[label] for label in said.test)
         digest = hashlib.sha256(json.dumps(predicted).encode()).hexdigest()
         settings = {f"{said.setting:g}": float(right)}
-        TestResult(data.digest, settings, said.setting, predicted, digest).save(self.experiment.result(self.name))
+        TestResult(data.digest, settings, said.setting, predicted, digest).save(self.file)
 
 
 def choices_left(experiment: Experiment) -> tuple[Tuning, ...]:
@@ -226,5 +208,11 @@ def _of_this_test_set(experiment: Experiment, name: str) -> TestResult:
         raise TrainingError(
             f"{file} must be about the test set {experiment.entailment.digest:.12}; it is about"
             f" {result.test_set:.12}. Delete it, or give the same pairs."
+        )
+    test = experiment.entailment.test.pairs
+    if len(result.predicted) != len(test) or not set(result.predicted) <= set(test.names):
+        raise TrainingError(
+            f"{file} must name one of {', '.join(test.names)} for each of {len(test)} pairs; it does not. Delete it to"
+            " have it made again."
         )
     return result

@@ -1,15 +1,18 @@
 """The part of a comparison in which mixers learn words: try rates, pre-train, measure all held-out words."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self, final
 
+from anyformer import strict_json
+from anyformer.errors import TrainingError
 from anyformer.saved_folders import quiet
 from anyformer.training.comparison.entrants import Entrant
-from anyformer.training.comparison.experiment import Experiment, last
+from anyformer.training.comparison.experiment import Experiment, ResultJob, RunJob, last
 from anyformer.training.comparison.jobs import Job, Watching
 from anyformer.training.comparison.results import WordsResult
-from anyformer.training.evaluation.words import measure_words
+from anyformer.training.evaluation.words import measure_words, windows_in
 from anyformer.training.run.folder import RunFolder
 from anyformer.training.run.recipe import Recipe
 from anyformer.training.tasks.masked_words import Marks
@@ -18,10 +21,9 @@ from anyformer.training.tasks.pretrain import pretrain
 
 @final
 @dataclass(frozen=True)
-class RateTrial(Job):
+class RateTrial(RunJob):
     """A short pre-training with one learning rate, which falls to 0 within the trial."""
 
-    experiment: Experiment
     entrant: Entrant
     rate: float
 
@@ -34,11 +36,6 @@ class RateTrial(Job):
     def folder(self) -> RunFolder:
         """Its run."""
         return self.experiment.run("rates", f"{self.entrant.name}-{self.rate:g}")
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether it ended."""
-        return self.folder.is_complete
 
     @property
     def loss(self) -> float:
@@ -84,10 +81,9 @@ def _earlier(experiment: Experiment, entrant: Entrant) -> WordsResult | None:
 
 @final
 @dataclass(frozen=True)
-class Pretraining(Job):
+class Pretraining(RunJob):
     """An entrant learns words."""
 
-    experiment: Experiment
     entrant: Entrant
     seed: int
 
@@ -111,11 +107,6 @@ class Pretraining(Job):
         """The rate must be known."""
         return rate_trials(self.experiment, self.entrant)
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether it ended."""
-        return self.folder.is_complete
-
     def do(self, watching: Watching) -> None:
         """Train."""
         with watching(f"{self.entrant.name}, seed {self.seed}: words", self.recipe.schedule) as watch:
@@ -124,10 +115,9 @@ class Pretraining(Job):
 
 @final
 @dataclass(frozen=True)
-class Words(Job):
+class Words(ResultJob):
     """What a pre-trained entrant says of all held-out words."""
 
-    experiment: Experiment
     entrant: Entrant
     seed: int
 
@@ -147,14 +137,21 @@ class Words(Job):
         return (*rate_trials(self.experiment, self.entrant), self.pretraining)
 
     @property
-    def is_complete(self) -> bool:
-        """Whether it was written."""
-        return self.experiment.result(self.name).is_file()
-
-    @property
     def result(self) -> WordsResult:
-        """What was measured."""
-        return WordsResult.load(self.experiment.result(self.name))
+        """What was measured.
+
+        Raises:
+            TrainingError: if the file, which may come from elsewhere, is of another recipe or text.
+        """
+        found, experiment = WordsResult.load(self.file), self.experiment
+        recipe = self.entrant.recipe(experiment.budget, self.seed, found.rate)
+        windows = windows_in(experiment.measured, recipe.text)
+        if found.recipe != strict_json.loads(json.dumps(recipe.to_json())) or len(found.scores.losses) != windows:
+            raise TrainingError(
+                f"{self.file} must be of this comparison's recipe and of the {windows} windows of its text; it is of"
+                " another. Delete it to have it made again."
+            )
+        return found
 
     def do(self, watching: Watching) -> None:
         """Measure all windows, in 32 bits.
@@ -175,7 +172,7 @@ class Words(Job):
             sum(one.numel() for one in model.parameters()),
             tuple((row["step"], row["validation_loss"]) for row in folder.rows() if "validation_loss" in row),
             scores,
-        ).save(experiment.result(self.name))
+        ).save(self.file)
 
 
 def loaded(head: Any, folder: RunFolder) -> Any:
