@@ -61,7 +61,7 @@ class SelfAttention(AttentionHeads):
         dropout = self.dropout if self.training else 0.0
         # All keys where none is kept: softmax needs one, and zeros come afterwards.
         seen = None if keep is None else (keep | ~keep.any(dim=1, keepdim=True))[:, None, None, :]
-        # On CPUs, forward and backward in 16 bits, the fused kernel takes three to six times as long as single products.
+        # In 16 bits on CPUs, both ways, the fused kernel takes three to six times as long as single products.
         attend = _attend_in_products if _is_narrow_on_cpu(query) else scaled_dot_product_attention
         mixed = attend(query, key, value, attn_mask=seen, dropout_p=dropout)
         mixed = mixed.transpose(1, 2).flatten(2)
