@@ -81,6 +81,24 @@ def test_bert_hybrids_and_movement_take_it():
     assert measure_movement(kind(), [1], width=6, tokens=5, pairs=3)[0].share > 0.9
 
 
+def test_the_most_tokens_it_takes_are_known_to_models_and_recipes():
+    from anyformer.errors import TrainingError
+    from anyformer.training import Architecture, Recipe, Text
+
+    @register_mixer("of-twelve")
+    @dataclass(frozen=True)
+    class OfTwelve:
+        longest: int = 12
+
+        def build(self, width, dropout=0.0):
+            return Learned(width)
+
+    assert small(mixers=[Average(), OfTwelve(9), OfTwelve(), bring()()]).longest_input == 9
+    assert small(mixers=[bring()()] * 4).longest_input == small(mixers=[Average()] * 4).longest_input > 12
+    with pytest.raises(TrainingError, match=r"longest sequence, 12 tokens; got 20\. Raise longest, and what limits"):
+        Recipe(Architecture(mixers=(OfTwelve(),)), Text(tokens=20))
+
+
 def test_convert_keeps_every_other_weight():
     kind = bring(SCALED)
     torch.manual_seed(0)

@@ -237,7 +237,7 @@ def test_there_is_no_cache_and_no_room_beyond_the_positions():
         made.generate(given, use_cache=True)
     with pytest.raises(MixerError, match="use_cache=True"):
         made(given, use_cache=True)
-    with pytest.raises(MixerError, match=r"at most max_position_embeddings = 32 tokens.*got 33.*max_new_tokens"):
+    with pytest.raises(MixerError, match=r"at most 32 tokens.*got 33.*max_new_tokens"):
         made.generate(given, max_new_tokens=40, do_sample=False)
 
 

@@ -55,6 +55,11 @@ class Bilinear(Mixer):
     def __post_init__(self) -> None:
         positive("max_length", self.max_length, MOST_LENGTH)
 
+    @property
+    def longest(self) -> int:
+        """W_P has no more places."""
+        return self.max_length
+
     def useful(self, longest: int) -> Mapping[str, int]:
         """W_P beyond the longest sequence is never used."""
         return {"max_length": longest}

@@ -6,7 +6,7 @@ has, and the residual. So the paper's BProj(X) = X + W_O X W_P is `X + W_O(mixer
 
 import reprlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 import torch
@@ -92,6 +92,11 @@ class Mixer(ABC):
     without_causal: ClassVar[str] = "it does not say how each token can do with itself and the earlier ones"
     """Why there is no causal form, if there is none."""
 
+    @property
+    def longest(self) -> int | None:
+        """How many tokens a sequence may have at most; None where any number will do."""
+        return None
+
     @abstractmethod
     def build(self, width: int, dropout: float = 0.0) -> nn.Module:
         """A TokenMixer with fresh parameters, or any module of (hidden, keep), `keep` being Boolean (batch, tokens).
@@ -153,6 +158,11 @@ def is_causal(mixer: Mixer) -> bool:
         return mixer.causal() == mixer
     except MixerError:
         return False
+
+
+def longest_sequence(positions: int, mixers: Iterable[Mixer]) -> int:
+    """How many tokens a network takes: it has a position for each, and every mixer can do with so many."""
+    return min(positions, *(mixer.longest for mixer in mixers if mixer.longest is not None), positions)
 
 
 def is_traced() -> bool:

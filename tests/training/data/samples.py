@@ -48,3 +48,25 @@ def tokenizer_of(lines: list[str], size: int = 200):
     from anyformer.training.data.vocabulary import train_tokenizer
 
     return train_tokenizer(Listed(tuple(lines)), size)
+
+
+def roberta_tokenizer(*words: str, **names: str):
+    """RoBERTa's marks around whole words; `names` replace its special tokens."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    known = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", *words]
+    made = Tokenizer(models.WordLevel({word: number for number, word in enumerate(known)}, unk_token="<unk>"))
+    made.pre_tokenizer = pre_tokenizers.Whitespace()
+    made.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
+    special = {
+        "bos": "<s>",
+        "cls": "<s>",
+        "eos": "</s>",
+        "sep": "</s>",
+        "pad": "<pad>",
+        "unk": "<unk>",
+        "mask": "<mask>",
+    }
+    tokens = {f"{name}_token": token for name, token in {**special, **names}.items()}
+    return PreTrainedTokenizerFast(tokenizer_object=made, **tokens)

@@ -9,7 +9,7 @@ from transformers import BertConfig, BertForSequenceClassification, RobertaConfi
 
 from anyformer.training import Text
 from anyformer.training.evaluation.evaluating import evaluate, predict_rows
-from tests.training.data.samples import DATA, needs_data, tokenizer_of
+from tests.training.data.samples import DATA, needs_data, roberta_tokenizer, tokenizer_of
 from tests.training.evaluation.test_predicting import LINES, model_of
 
 ROOT = Path(__file__).parents[3]
@@ -23,20 +23,6 @@ def saved(model, place):
     model.save_pretrained(place)
     tokenizer_of(LINES).save_pretrained(place)
     return place
-
-
-def roberta_tokenizer(place):
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import PreTrainedTokenizerFast
-
-    words = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "the", "dog", "sleeps"]
-    made = Tokenizer(models.WordLevel({word: n for n, word in enumerate(words)}, unk_token="<unk>"))
-    made.pre_tokenizer = pre_tokenizers.Whitespace()
-    made.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
-    names = {"bos_token": "<s>", "cls_token": "<s>", "eos_token": "</s>", "sep_token": "</s>", "pad_token": "<pad>"}
-    PreTrainedTokenizerFast(tokenizer_object=made, unk_token="<unk>", mask_token="<mask>", **names).save_pretrained(
-        place
-    )
 
 
 def test_a_stock_bert_is_evaluated(tmp_path):
@@ -54,7 +40,7 @@ def test_a_roberta_is_evaluated_up_to_its_longest_text(tmp_path):
     )
     torch.manual_seed(3)
     RobertaForSequenceClassification(config).save_pretrained(tmp_path / "m")
-    roberta_tokenizer(tmp_path / "m")
+    roberta_tokenizer("the", "dog", "sleeps").save_pretrained(tmp_path / "m")
     rows = ["premise\thypothesis\tlabel", f"{'the dog ' * 30}\tsleeps\tneutral", "the dog\tsleeps\tentailment"]
     (tmp_path / "p.tsv").write_text("\n".join(rows))
     found = evaluate(tmp_path / "m", str(tmp_path / "p.tsv"), tmp_path / "out")

@@ -161,7 +161,9 @@ def test_only_models_can_be_fine_tuned(tmp_path):
         finetune(tmp_path, pairs(8), pairs(8), tmp_path / "run")
     other = DistilBertModel(DistilBertConfig(vocab_size=50, dim=8, n_layers=1, n_heads=1, hidden_dim=16))
     other.save_pretrained(tmp_path / "distil")
-    with pytest.raises(TrainingError, match=r"of the type mixer-bert or bert; .* is of 'distilbert'"):
+    with pytest.raises(
+        TrainingError, match=r"of one of the types mixer-bert, bert, mixer-roberta, roberta; .* is of 'distilbert'"
+    ):
         finetune(tmp_path / "distil", pairs(8), pairs(8), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

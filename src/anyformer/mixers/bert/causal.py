@@ -76,10 +76,10 @@ class MixerBertForCausalLM(WordPredicting, GenerationMixin):
         return super().generate(*given, use_cache=False, **options)
 
     def _require_positions(self, given: Tensor | None) -> None:
-        longest = self.config.max_position_embeddings
+        longest = self.config.longest_input
         if given is not None and not is_traced() and given.shape[1] > longest:
             raise MixerError(
-                f"a text must have at most max_position_embeddings = {longest} tokens, padding included; got"
+                f"a text must have at most {longest} tokens, padding included; got"
                 f" {given.shape[1]}. Generate fewer (max_new_tokens), or give the end of the text."
             )
 

@@ -9,7 +9,7 @@ from anyformer.errors import MixerError
 from anyformer.mixers.attention import Attention
 from anyformer.mixers.catalogue import from_json, to_json
 from anyformer.mixers.fitting import NetworkSizes, fitting
-from anyformer.mixers.mixer import NORMS, Mixer, causal_form
+from anyformer.mixers.mixer import NORMS, Mixer, causal_form, longest_sequence
 
 _NAMES: Final = ("id2label", "label2id")
 
@@ -56,6 +56,11 @@ class MixerBertConfig(BertConfig):
         given = {key: kwargs.pop(key) for key in _NAMES if kwargs.get(key) is not None}
         kept = {key: entry for key, entry in config_dict.items() if not (given and key in _NAMES)}
         return super().from_dict({**kept, **given}, **kwargs)
+
+    @property
+    def longest_input(self) -> int:
+        """How many tokens a model takes at most."""
+        return longest_sequence(self.max_position_embeddings, self.layer_mixers)
 
     @property
     def layer_mixers(self) -> tuple[Mixer, ...]:

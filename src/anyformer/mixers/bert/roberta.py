@@ -24,6 +24,7 @@ from anyformer.mixers.bert.config import MixerBertConfig
 from anyformer.mixers.bert.language import MixerBertForMaskedLM, WordPredicting
 from anyformer.mixers.bert.model import MixerBertModel, MixerBertPreTrainedModel
 from anyformer.mixers.bert.tasks import dropout_of_classifier
+from anyformer.mixers.mixer import longest_sequence
 
 
 class MixerRobertaConfig(MixerBertConfig):
@@ -40,6 +41,12 @@ class MixerRobertaConfig(MixerBertConfig):
     pad_token_id: int | None = 1
     bos_token_id: int | None = 0
     eos_token_id: int | list[int] | None = 2
+
+    @property
+    def longest_input(self) -> int:
+        """How many tokens a model takes at most: positions are counted from the one after the padding."""
+        assert self.pad_token_id is not None
+        return longest_sequence(self.max_position_embeddings - self.pad_token_id - 1, self.layer_mixers)
 
     def __post_init__(self, **kwargs: Any) -> None:
         super().__post_init__(**kwargs)

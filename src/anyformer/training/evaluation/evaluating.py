@@ -27,10 +27,9 @@ from anyformer.training.tasks.answers import answered
 from anyformer.training.tasks.saved_berts import (
     fine_tuned_classifier,
     fine_tuned_reader,
-    longest_input,
     weights_digest,
 )
-from anyformer.training.tasks.spans import features
+from anyformer.training.tasks.spans import windows_of
 
 PREDICTIONS: Final = "predictions.jsonl"
 EVALUATION: Final = "evaluation.json"
@@ -117,8 +116,7 @@ def evaluate_questions(model: Path, questions: Path, output: Path) -> EvaluatedA
     """Answer the questions of a SQuAD JSON and measure exact matches and F1."""
     bert, tokenizer = fine_tuned_reader(model)
     asked = read_questions(questions)
-    length = longest_input(bert)
-    windows = features(asked, tokenizer, length, length // 3)
+    windows = windows_of(asked, tokenizer, bert.config)
     with torch.no_grad():
         answers = answered(bert, windows, asked, tokenizer.pad_token_id)
     rows = [{"id": one.id, "answers": one.answers, "predicted": said} for one, said in zip(asked, answers, strict=True)]

@@ -17,8 +17,7 @@ from anyformer.atomic import atomic_file
 from anyformer.errors import TrainingError
 from anyformer.training.data.pairs import Pairs
 from anyformer.training.data.tables import Label, Table
-from anyformer.training.tasks.examples import AT_ONCE, padded
-from anyformer.training.tasks.saved_berts import longest_input
+from anyformer.training.tasks.examples import AT_ONCE, EncodedTexts, encode_texts, padded
 
 DIGITS: Final = 6
 """Decimals of what is saved: probabilities of single precision differ beyond them from machine to machine."""
@@ -84,7 +83,7 @@ def predict(model: Any, tokenizer: Any, texts: Pairs | Table, at_once: int = AT_
     table = Table.of(texts) if isinstance(texts, Pairs) else texts
     if not len(table):
         raise TrainingError("there must be a row to predict for; got none. Give more rows.")
-    rows = _encoded(table, tokenizer, longest_input(model))
+    rows = list(encode_texts(table.first, table.second, tokenizer, model.config))
     order = sorted(range(len(rows)), key=lambda place: -len(rows[place].input_ids))  # what needs most memory, first
     logits = np.empty((len(rows), model.config.num_labels), np.float32)
     was_training = model.training
@@ -128,23 +127,7 @@ def class_names(model: Any) -> tuple[str, ...]:
     return names
 
 
-@dataclass(frozen=True)
-class _Row:
-    input_ids: tuple[int, ...]
-    token_type_ids: tuple[int, ...]
-
-
-def _encoded(table: Table, tokenizer: Any, longest: int) -> list[_Row]:
-    seconds = None if table.second is None else list(table.second)
-    made = tokenizer(list(table.first), seconds, truncation=True, max_length=longest, return_token_type_ids=True)
-    return [
-        _Row(tuple(ids), tuple(kinds)) for ids, kinds in zip(made["input_ids"], made["token_type_ids"], strict=True)
-    ]
-
-
-def _logits(model: Any, rows: Sequence[_Row], tokenizer: Any) -> NDArray[np.float32]:
+def _logits(model: Any, rows: Sequence[EncodedTexts], tokenizer: Any) -> NDArray[np.float32]:
     given = padded(rows, tokenizer.pad_token_id)
-    if model.config.type_vocab_size < 2:  # RoBERTa's texts are told apart by their marks alone
-        given["token_type_ids"].zero_()
     outputs = model(**{name: tensor.to(model.device) for name, tensor in given.items()})
     return np.asarray(outputs.logits.float().cpu())

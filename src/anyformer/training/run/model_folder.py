@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from anyformer.training.run.card import model_card
-from anyformer.training.run.recipe import longest_sequence
 
 
 def save_model(
@@ -21,7 +20,7 @@ def save_model(
         about: what the run was made from, for the card.
         rows: what the run measured, for the card.
     """
-    longest = longest_sequence(model.config.max_position_embeddings, model.config.layer_mixers)
+    longest = model.config.longest_input
     # A copy: whoever trains goes on using the tokenizer, also for texts of other lengths.
     cutting = copy.copy(tokenizer)
     cutting.model_max_length = longest

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from anyformer.errors import MixerError, TrainingError
 from anyformer.mixers.attention import Attention
-from anyformer.mixers.bilinear import Bilinear
 from anyformer.mixers.catalogue import to_json
 from anyformer.mixers.fitting import NetworkSizes
-from anyformer.mixers.mixer import NORMS, Mixer, causal_form
+from anyformer.mixers.mixer import NORMS, Mixer, causal_form, longest_sequence
 from anyformer.training.run.ranges import a_share, at_least_one, one_of
 
 if TYPE_CHECKING:
@@ -88,11 +87,6 @@ class Architecture:
             norm=self.norm,
             **more,
         )
-
-
-def longest_sequence(positions: int, mixers: Iterable[Mixer]) -> int:
-    """How many tokens a model takes: it needs a position for each, and bilinear projections of that length."""
-    return min(positions, *(mixer.max_length for mixer in mixers if isinstance(mixer, Bilinear)), positions)
 
 
 SIZES = {
@@ -204,7 +198,7 @@ class Recipe:
         if self.text.tokens > longest:
             raise TrainingError(
                 f"windows must fit the model's longest sequence, {longest} tokens; got {self.text.tokens}."
-                " Raise longest, and max_length of bilinear mixers, or lower tokens."
+                " Raise longest, and what limits the mixers, such as max_length, or lower tokens."
             )
         if self.text.task == "next-words":
             _require_causal(self.architecture.mixers)

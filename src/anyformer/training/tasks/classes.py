@@ -10,25 +10,22 @@ from torch import nn
 from anyformer.training.data.pairs import Pairs
 from anyformer.training.run.loop import Batch, Task
 from anyformer.training.run.recipe import Schedule
-from anyformer.training.tasks.examples import outputs_of, padded, rows_of_similar_length
+from anyformer.training.tasks.examples import EncodedTexts, encode_texts, outputs_of, padded, rows_of_similar_length
 from anyformer.training.tasks.label_scores import class_scores
 
 
 @dataclass(frozen=True)
-class LabelledPair:
+class LabelledPair(EncodedTexts):
     """An encoded text or pair of texts, and its class or number."""
 
-    input_ids: tuple[int, ...]
-    token_type_ids: tuple[int, ...]
     label: float
 
 
-def encode_pairs(pairs: Pairs, tokenizer: Any, longest: int) -> tuple[LabelledPair, ...]:
-    """Pairs as tokens; those that are too long lose the end of their longer text."""
-    seconds = None if pairs.second is None else list(pairs.second)
-    encoded = tokenizer(list(pairs.first), seconds, truncation=True, max_length=longest, return_token_type_ids=True)
-    rows = zip(encoded["input_ids"], encoded["token_type_ids"], pairs.labels, strict=True)
-    return tuple(LabelledPair(tuple(ids), tuple(types), label) for ids, types, label in rows)
+def encode_pairs(pairs: Pairs, tokenizer: Any, config: Any) -> tuple[LabelledPair, ...]:
+    """Labelled texts as a model with this config reads them."""
+    encoded = encode_texts(pairs.first, pairs.second, tokenizer, config)
+    rows = zip(encoded, pairs.labels, strict=True)
+    return tuple(LabelledPair(texts.input_ids, texts.token_type_ids, label) for texts, label in rows)
 
 
 @final

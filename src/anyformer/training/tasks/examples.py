@@ -1,6 +1,7 @@
 """Encoded examples of different lengths, as batches: which ones a step takes, and how they are padded."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
@@ -30,6 +31,35 @@ class Encoded(Protocol):
 
 
 Some = TypeVar("Some", bound=Encoded)
+
+
+@dataclass(frozen=True)
+class EncodedTexts:
+    """A text or a pair of texts as a model reads it."""
+
+    input_ids: tuple[int, ...]
+    token_type_ids: tuple[int, ...]
+
+
+def encode_texts(
+    first: Sequence[str], second: Sequence[str] | None, tokenizer: Any, config: Any
+) -> Iterator[EncodedTexts]:
+    """Texts, or pairs of texts, for a model with this config; those that are too long lose the end of the longer one.
+
+    RoBERTa tells the texts of a pair apart by the marks alone, and has one type of tokens.
+    """
+    others = None if second is None else list(second)
+    made = tokenizer(list(first), others, truncation=True, max_length=longest_input(config), return_token_type_ids=True)
+    for ids, types in zip(made["input_ids"], made["token_type_ids"], strict=True):
+        yield EncodedTexts(tuple(ids), tuple(min(one, config.type_vocab_size - 1) for one in types))
+
+
+def longest_input(config: Any) -> int:
+    """How many tokens a model takes, one of ours or of `transformers`, whose RoBERTa counts them from its padding."""
+    if hasattr(config, "longest_input"):
+        return int(config.longest_input)
+    skipped = config.pad_token_id + 1 if config.model_type == "roberta" else 0
+    return int(config.max_position_embeddings - skipped)
 
 
 def rows_of_step(count: int, batch: int, seed: int, step: int) -> list[int]:

@@ -18,8 +18,8 @@ from anyformer.training.run.recipe import Schedule
 from anyformer.training.tasks.answers import Answers
 from anyformer.training.tasks.classes import Classes, encode_pairs
 from anyformer.training.tasks.numbers import Numbers
-from anyformer.training.tasks.saved_berts import longest_input, pretrained
-from anyformer.training.tasks.spans import features
+from anyformer.training.tasks.saved_berts import CLASSIFIER, READER, pretrained
+from anyformer.training.tasks.spans import windows_of
 
 Examples = Pairs | tuple[Question, ...]
 """Training examples, as `read_pairs` and `read_questions` give them."""
@@ -51,7 +51,7 @@ def finetune(
     """Learn the classes of texts, or numbers, from pairs, or to find answers from questions.
 
     Args:
-        model: the folder of a pre-trained MixerBert and its tokenizer.
+        model: the folder of a pre-trained BERT or RoBERTa, with any mixers, and its tokenizer.
         training: what to learn from.
         held_out: what to measure on, of the same kind.
         place: the run's folder; `place/model` is the result.
@@ -94,15 +94,12 @@ def finetune(
 def _labels(
     model: Path, training: Pairs, held_out: Pairs, schedule: Schedule, epochs: float
 ) -> tuple[Any, Any, Classes | Numbers]:
-    from anyformer.mixers.bert import MixerBertForSequenceClassification
-
     if training.names != held_out.names:
         wanted, got = (pairs.names or "numbers" for pairs in (training, held_out))
         raise TrainingError(f"what is held out must have the labels {wanted}; got {got}.")
     require_classes(training)
-    bert, tokenizer = pretrained(MixerBertForSequenceClassification, model, schedule.seed, _head(training.names))
-    longest = longest_input(bert)
-    seen, unseen = (encode_pairs(pairs, tokenizer, longest) for pairs in (training, held_out))
+    bert, tokenizer = pretrained(CLASSIFIER, model, schedule.seed, _head(training.names))
+    seen, unseen = (encode_pairs(pairs, tokenizer, bert.config) for pairs in (training, held_out))
     task = Classes if training.names else Numbers
     return bert, tokenizer, task(seen, unseen, tokenizer.pad_token_id, schedule.for_epochs(len(seen), epochs))
 
@@ -122,11 +119,8 @@ def _head(names: Sequence[str]) -> dict[str, Any]:
 def _answers(
     model: Path, training: Sequence[Question], held_out: Sequence[Question], schedule: Schedule, epochs: float
 ) -> tuple[Any, Any, Answers]:
-    from anyformer.mixers.bert import MixerBertForQuestionAnswering
-
-    bert, tokenizer = pretrained(MixerBertForQuestionAnswering, model, schedule.seed, {})
-    length = longest_input(bert)
-    seen, unseen = (features(questions, tokenizer, length, length // 3) for questions in (training, held_out))
+    bert, tokenizer = pretrained(READER, model, schedule.seed, {})
+    seen, unseen = (windows_of(questions, tokenizer, bert.config) for questions in (training, held_out))
     steps = schedule.for_epochs(len(seen), epochs)
     return bert, tokenizer, Answers(seen, unseen, held_out, tokenizer.pad_token_id, steps)
 

@@ -12,58 +12,41 @@ from anyformer.errors import TrainingError
 from anyformer.saved_folders import SavedModel, in_a_line, quiet, read_saved_model
 from anyformer.training.data.vocabulary import load_tokenizer, tokenizer_of_folder
 from anyformer.training.run import seeds
-from anyformer.training.run.recipe import longest_sequence
 
-KINDS = ("mixer-bert", "bert")
-"""Types of models whose encoder is a BERT, with any mixers."""
-ROBERTA = "roberta"
+FAMILIES = {"mixer-bert": "MixerBert", "bert": "MixerBert", "mixer-roberta": "MixerRoberta", "roberta": "MixerRoberta"}
+"""Types of models whose encoder is a BERT or a RoBERTa, and what our classes for them are called."""
+CLASSIFIER, READER = "SequenceClassification", "QuestionAnswering"
+"""What heads are for, as the names of classes say it."""
 HEADS = ("cls.", "classifier.", "qa_outputs.", "bert.pooler.", "pooler.", "lm_head.", "roberta.pooler.")
 """Parts that a pre-trained encoder may have or lack."""
 
 
-def pretrained(head: Any, model: Path, seed: int, options: Mapping[str, Any]) -> tuple[Any, Any]:
-    """A pre-trained encoder under a new head, which is drawn from the seed, and its tokenizer.
+def pretrained(task: str, model: Path, seed: int, options: Mapping[str, Any]) -> tuple[Any, Any]:
+    """A pre-trained encoder under a new head for a task, which is drawn from the seed, and its tokenizer.
 
     Raises:
-        TrainingError: if the folder has no BERT, or its weights do not match its config.
+        TrainingError: if the folder has no BERT or RoBERTa, or its weights do not match its config.
     """
-    saved = _saved_bert(model, KINDS)
+    saved = _saved_bert(model)
     torch.manual_seed(seeds.number("head", seed))
     # Another task's head may have another number of classes; it is drawn anew.
-    bert, differing = _loaded(head, model, saved, options, ignore_mismatched_sizes=True)
+    bert, differing = _loaded(task, model, saved, options, ignore_mismatched_sizes=True)
     _require_none(model, sorted(name for name in differing if not name.startswith(HEADS)))
-    return bert, load_tokenizer(model)
+    return bert, _its_tokenizer(bert, model)
 
 
 def fine_tuned_classifier(model: Path) -> tuple[Any, Any]:
-    """A model for sequence classification with its trained head, a BERT or a RoBERTa, and its tokenizer.
+    """A model for sequence classification with its trained head, and its tokenizer.
 
     Raises:
         TrainingError: if the folder has none, or its weights do not match its config.
     """
-    from transformers import RobertaForSequenceClassification
-
-    from anyformer.mixers.bert import MixerBertForSequenceClassification
-
-    saved = _saved_bert(model, (*KINDS, ROBERTA))
-    if saved.config["model_type"] == ROBERTA:
-        return _fine_tuned(RobertaForSequenceClassification, model, saved), tokenizer_of_folder(model)
-    return _fine_tuned(MixerBertForSequenceClassification, model, saved), load_tokenizer(model)
+    return _fine_tuned(CLASSIFIER, model)
 
 
 def fine_tuned_reader(model: Path) -> tuple[Any, Any]:
     """A model that finds answers, with its trained head, and its tokenizer."""
-    from anyformer.mixers.bert import MixerBertForQuestionAnswering
-
-    return _fine_tuned(MixerBertForQuestionAnswering, model, _saved_bert(model, KINDS)), load_tokenizer(model)
-
-
-def longest_input(model: Any) -> int:
-    """How many tokens a model takes."""
-    config = model.config
-    # RoBERTa counts positions from the one after its padding.
-    skipped = config.pad_token_id + 1 if config.model_type == ROBERTA else 0
-    return longest_sequence(config.max_position_embeddings - skipped, getattr(config, "layer_mixers", ()))
+    return _fine_tuned(READER, model)
 
 
 def weights_digest(model: Any) -> str:
@@ -75,8 +58,9 @@ def weights_digest(model: Any) -> str:
     return digest.hexdigest()
 
 
-def _fine_tuned(head: Any, model: Path, saved: SavedModel) -> Any:
-    loaded, differing = _loaded(head, model, saved, {})
+def _fine_tuned(task: str, model: Path) -> tuple[Any, Any]:
+    saved = _saved_bert(model)
+    loaded, differing = _loaded(task, model, saved, {})
     lacking = sorted(name for name in differing if name not in saved.shapes and name.startswith(HEADS))
     if lacking:
         raise TrainingError(
@@ -84,11 +68,29 @@ def _fine_tuned(head: Any, model: Path, saved: SavedModel) -> Any:
             f" {lacking[-1]}. Fine-tune it first."
         )
     _require_none(model, sorted(name for name in differing if not name.startswith(HEADS)))
-    return loaded.eval()
+    return loaded.eval(), _its_tokenizer(loaded, model)
 
 
-def _loaded(head: Any, model: Path, saved: SavedModel, options: Mapping[str, Any], **how: Any) -> tuple[Any, set[str]]:
+def _its_tokenizer(bert: Any, model: Path) -> Any:
+    """The tokenizer in the folder of a model; BERT's must have BERT's special tokens."""
+    from anyformer.mixers.bert import MixerRobertaConfig
+
+    if not isinstance(bert.config, MixerRobertaConfig):
+        return load_tokenizer(model)
+    tokenizer, padding = tokenizer_of_folder(model), bert.config.pad_token_id
+    if tokenizer.pad_token_id != padding:
+        raise TrainingError(
+            f"a RoBERTa's tokenizer must pad with pad_token_id, {padding}, since positions are counted without it; that"
+            f" in {model} pads with {tokenizer.pad_token_id}. Give the folder as it was saved."
+        )
+    return tokenizer
+
+
+def _loaded(task: str, model: Path, saved: SavedModel, options: Mapping[str, Any], **how: Any) -> tuple[Any, set[str]]:
     """The model, and the names of weights that it or the file lacks, or that have another shape there."""
+    from anyformer.mixers import bert as berts
+
+    head = getattr(berts, f"{FAMILIES[saved.config['model_type']]}For{task}")
     try:
         with quiet():
             _require_its_weights(head, model, saved, options)
@@ -120,13 +122,13 @@ def _require_none(model: Path, differing: list[str]) -> None:
         )
 
 
-def _saved_bert(model: Path, kinds: tuple[str, ...]) -> SavedModel:
+def _saved_bert(model: Path) -> SavedModel:
     """What the folder says about its model, whose sizes must not exceed the file of its weights."""
     saved = read_saved_model(model)
     kind = saved.config.get("model_type")
-    if kind not in kinds:
+    if not isinstance(kind, str) or kind not in FAMILIES:
         raise TrainingError(
-            f"a model must be of the type {' or '.join(kinds)}; {model} is of {kind!r:.200}. Give another."
+            f"a model must be of one of the types {', '.join(FAMILIES)}; {model} is of {kind!r:.200}. Give another."
         )
     if saved.config.get("is_decoder"):
         raise TrainingError(

@@ -18,12 +18,12 @@ _LEAST_QUESTION: Final = 8
 @final
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """[CLS] question [SEP] window of the context [SEP], without padding."""
+    """[CLS] question [SEP] window of the context [SEP], or with the marks of RoBERTa, without padding."""
 
     input_ids: NDArray[np.int32]
     """(tokens,)."""
     token_type_ids: NDArray[np.int32]
-    """(tokens,): 0 for the question, 1 for the context."""
+    """(tokens,): 0 for the question, 1 for the context if the model knows two types."""
     start: int
     end: int
     """First and last token of the first answer; both 0, which is [CLS], where the window does not hold it."""
@@ -33,7 +33,16 @@ class Feature:
     """(tokens, 2): where in the context each token starts and ends; -1 outside of it."""
 
 
-def features(questions: Sequence[Question], tokenizer: Any, length: int, stride: int) -> list[Feature]:
+def windows_of(questions: Sequence[Question], tokenizer: Any, config: Any) -> list[Feature]:
+    """The windows that a model with this config reads: as long as it takes them, a third of each shared with the next.
+
+    RoBERTa tells a question from its context by the marks alone, and has one type of tokens.
+    """
+    length = config.longest_input
+    return features(questions, tokenizer, length, length // 3, config.type_vocab_size)
+
+
+def features(questions: Sequence[Question], tokenizer: Any, length: int, stride: int, types: int = 2) -> list[Feature]:
     """The windows of all questions, in order.
 
     Args:
@@ -41,26 +50,28 @@ def features(questions: Sequence[Question], tokenizer: Any, length: int, stride:
         tokenizer: a fast one.
         length: tokens of a window at most, question and special ones included.
         stride: tokens of the context that neighbouring windows share.
+        types: how many types of tokens the model knows.
 
     Returns:
         One or more windows a question; long questions lose their end.
     """
     # Two windows must move on by one token at least: [CLS] question [SEP] stride + 1 [SEP].
-    room = length - stride - 4
+    special = tokenizer.num_special_tokens_to_add(pair=True)
+    room = length - stride - special - 1
     if room < _LEAST_QUESTION or stride < 0:
         raise TrainingError(
-            f"a window must hold {_LEAST_QUESTION} tokens of the question, 3 special ones and more of the context than"
-            f" the stride, which is 0 or more; got length {length} and stride {stride}. Choose a longer one, or less"
-            " stride."
+            f"a window must hold {_LEAST_QUESTION} tokens of the question, {special} special ones and more of the"
+            f" context than the stride, which is 0 or more; got length {length} and stride {stride}. Choose a longer"
+            " one, or less stride."
         )
     made: list[Feature] = []
     for first in range(0, len(questions), _QUESTIONS_AT_ONCE):
-        made += _batch(questions[first : first + _QUESTIONS_AT_ONCE], first, tokenizer, length, stride, room)
+        made += _batch(questions[first : first + _QUESTIONS_AT_ONCE], first, tokenizer, length, stride, room, types)
     return made
 
 
 def _batch(
-    questions: Sequence[Question], first: int, tokenizer: Any, length: int, stride: int, room: int
+    questions: Sequence[Question], first: int, tokenizer: Any, length: int, stride: int, room: int, types: int
 ) -> Iterator[Feature]:
     coded = tokenizer(
         _shortened([question.text for question in questions], tokenizer, room),
@@ -76,8 +87,8 @@ def _batch(
         inside = np.array([part == 1 for part in coded.sequence_ids(window)])
         offsets = np.where(inside[:, None], np.array(coded["offset_mapping"][window]), -1).astype(np.int32)
         start, end = _answer(questions[place], offsets)
-        ids, types = (np.array(coded[key][window], np.int32) for key in ("input_ids", "token_type_ids"))
-        yield Feature(ids, types, start, end, first + place, offsets)
+        ids, kinds = (np.array(coded[key][window], np.int32) for key in ("input_ids", "token_type_ids"))
+        yield Feature(ids, np.minimum(kinds, types - 1), start, end, first + place, offsets)
 
 
 def _shortened(texts: list[str], tokenizer: Any, room: int) -> list[str]:
