@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from anyformer.errors import RunInUse
 from anyformer.mixers import Attention, Mixer, PatternAttention
 from anyformer.patterns import BigBird, Full, Longformer, PatternFamily, Random, Star, Strided
 from anyformer.training.comparison.jobs import Watching
 from anyformer.training.data.corpus import Corpus
 from anyformer.training.run.folder import RunFolder, removed_after_a_mistake, require_only
 from anyformer.training.run.recipe import Architecture, Recipe, Schedule, Text
+from anyformer.training.run.trials import do_each
 from anyformer.training.tasks.pretrain import Prepared, prepare, pretrain, require_windows
 
 EXPERIMENT = "sparse-lm"
@@ -142,13 +142,10 @@ def learn_all(budget: Budget, text: Prepared, place: Path, watching: Watching) -
         place: the folder of the experiment.
         watching: makes the callback that gets a trial's measurements, from its title and schedule.
     """
-    for trial in trials_of(budget, place):
-        if trial.folder.is_complete:
-            continue
+
+    def learn(trial: Trial) -> None:
         recipe = recipe_of(budget, trial.entrant, trial.seed)
-        try:
-            with watching(f"{trial.entrant.name}, seed {trial.seed}", recipe.schedule) as watch:
-                pretrain(recipe, text, trial.place, watch)
-        except RunInUse:
-            continue
-        yield trial
+        with watching(f"{trial.entrant.name}, seed {trial.seed}", recipe.schedule) as watch:
+            pretrain(recipe, text, trial.place, watch)
+
+    yield from do_each(trials_of(budget, place), learn)

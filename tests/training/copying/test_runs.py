@@ -70,7 +70,7 @@ def test_a_run_ends_when_all_is_copied_also_after_a_kill_at_that_moment(tmp_path
     assert whole.outcome.symbols == whole.outcome.sequences == 1.0
     assert whole.outcome.steps < 1000
     with monkeypatch.context() as context:
-        context.setattr(runs, "_finish", stopped)
+        context.setattr(runs, "finish_trial", stopped)
         with pytest.raises(KeyboardInterrupt):
             learn(easy(), broken)
     learn(easy(), broken)

@@ -98,7 +98,7 @@ def finetune(
     output: Output,
     pairs: Annotated[
         list[str] | None,
-        typer.Option(help="TSV or JSONL of labelled texts (plain, .xz, .gz), or glue:mnli; repeatable."),
+        typer.Option(help="Labelled texts as CSV, TSV, JSON or Parquet, packed or not, or glue:mnli; repeatable."),
     ] = None,
     questions: Annotated[Path | None, typer.Option(help="SQuAD JSON (plain, .xz, .gz).")] = None,
     held_out: HeldOut = None,
@@ -111,7 +111,7 @@ def finetune(
     precision: Precision = None,
     json: Json = False,
 ) -> None:
-    """Fine-tune a pre-trained BERT to classify texts or pairs of texts, or to find answers."""
+    """Fine-tune a pre-trained BERT or RoBERTa to classify texts or pairs of texts, or to find answers."""
     if (pairs is None) == (questions is None):
         raise UsageError("exactly one of --pairs and --questions must be given: what to learn.")
     with a_run():

@@ -1,30 +1,24 @@
 """The runs of the copying task: one for each pattern, depth and seed, each in its own folder.
 
-You can start them several times on one folder, on one machine or on many that share a disk: each process takes the runs
-that no other process is working on. Runs use one thread, so that their numbers do not depend on the number of cores.
+Processes share them. Runs use one thread, so that their numbers do not depend on the number of cores.
 """
 
-import json
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import torch
 from safetensors.torch import save_file
 
-from anyformer import strict_json
-from anyformer.atomic import atomic_folder
-from anyformer.errors import RunInUse, TrainingError, words_of
 from anyformer.mixers import PatternAttention
 from anyformer.training.copying.budgets import Budget, Entrant
 from anyformer.training.copying.model import Copier
 from anyformer.training.copying.task import Copying
 from anyformer.training.run import seeds
-from anyformer.training.run.folder import RunFolder, require_only
+from anyformer.training.run.folder import RunFolder
 from anyformer.training.run.loop import run_in, train
-from anyformer.training.run.writing import writing
+from anyformer.training.run.trials import begin_experiment, do_each, finish_trial, one_thread, read_outcome
 
 EXPERIMENT = "copying"
 
@@ -57,16 +51,7 @@ class Trial:
     @property
     def outcome(self) -> Outcome | None:
         """What it came to, if it is complete."""
-        file = self.folder.model / "outcome.json"
-        if not self.folder.is_complete:
-            return None
-        try:
-            return Outcome(**strict_json.read(file))
-        except (OSError, ValueError, TypeError) as error:
-            raise TrainingError(
-                f"{file} must hold the outcome of a run; it is damaged: {words_of(error)}. Remove {self.place} to"
-                " repeat the run."
-            ) from error
+        return read_outcome(self.folder, lambda told: Outcome(**told))
 
 
 def trials_of(budget: Budget, place: Path) -> tuple[Trial, ...]:
@@ -80,28 +65,14 @@ def trials_of(budget: Budget, place: Path) -> tuple[Trial, ...]:
 
 
 def begin(budget: Budget, place: Path) -> None:
-    """Make this the folder of the experiment, or check that it is; nothing else is touched before.
-
-    Raises:
-        TrainingError: if it belongs to something else, or to a copying task of another budget.
-    """
-    folder = RunFolder(place)
-    if folder.identity_file.is_file():
-        require_only(place, {folder.identity_file.name, "runs", "report"})
-    folder.begin({"experiment": EXPERIMENT, "budget": budget.to_json()})
+    """Make this the folder of the experiment; one of something else, or of another budget, is refused."""
+    begin_experiment(EXPERIMENT, budget.to_json(), place)
 
 
 def copy_all(budget: Budget, place: Path) -> Iterator[Trial]:
     """Do all trials that are not complete and that no other process is working on; each is yielded when it is done."""
     begin(budget, place)
-    for trial in trials_of(budget, place):
-        if trial.folder.is_complete:
-            continue
-        try:
-            learn(budget, trial)
-        except RunInUse:
-            continue
-        yield trial
+    yield from do_each(trials_of(budget, place), partial(learn, budget))
 
 
 def learn(budget: Budget, trial: Trial) -> None:
@@ -114,7 +85,11 @@ def learn(budget: Budget, trial: Trial) -> None:
             return
         model = fresh(budget, trial)
         train(model, task, schedule, folder)
-        _finish(folder, model, _judged(budget, task, model, folder))
+        finish_trial(
+            folder,
+            _judged(budget, task, model, folder),
+            lambda part: save_file(model.state_dict(), part / "model.safetensors"),
+        )
 
 
 def fresh(budget: Budget, trial: Trial) -> Copier:
@@ -130,22 +105,3 @@ def _judged(budget: Budget, task: Copying, model: Copier, folder: RunFolder) -> 
         measured = task.measured(model, budget.judged, "at the end")
     last = next(row for row in reversed(folder.rows()) if "seconds" in row)
     return Outcome(**measured, steps=last["step"], seconds=last["seconds"])
-
-
-def _finish(folder: RunFolder, model: Copier, outcome: Outcome) -> None:
-    """Write weights and outcome in one step; their presence says that the run is complete."""
-    with writing("the model", folder.model), atomic_folder(folder.model) as part:
-        save_file(model.state_dict(), part / "model.safetensors")
-        (part / "outcome.json").write_text(json.dumps(asdict(outcome)) + "\n", "utf-8")
-    shutil.rmtree(folder.checkpoints, ignore_errors=True)
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Let PyTorch use one thread: models are small, and sums of several threads would be rounded otherwise."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

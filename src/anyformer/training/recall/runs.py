@@ -1,30 +1,24 @@
 """The runs of associative recall: for each mixer and question all learning rates, then the best one with more seeds.
 
-You can start them several times on one folder, on one machine or on many that share a disk: each process takes the runs
-that no other process is working on. Runs use one thread, so that their numbers do not depend on the number of cores.
+Processes share them. Runs use one thread, so that their numbers do not depend on the number of cores.
 """
 
-import json
-import shutil
 import statistics
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
-from anyformer import strict_json
-from anyformer.atomic import atomic_folder
-from anyformer.errors import RunInUse, TrainingError, words_of
 from anyformer.mixers.bert import MixerBertConfig, MixerBertForMaskedLM
-from anyformer.saved_folders import quiet
-from anyformer.training.copying.runs import one_thread
 from anyformer.training.recall.budgets import Budget, Entrant, described
 from anyformer.training.recall.task import Question, Recall, name_of
 from anyformer.training.run import seeds
-from anyformer.training.run.folder import RunFolder, require_only
+from anyformer.training.run.folder import RunFolder
 from anyformer.training.run.loop import run_in, train
-from anyformer.training.run.writing import writing
+from anyformer.training.run.trials import begin_experiment, do_each, finish_trial, one_thread, read_outcome
 from anyformer.training.tasks.initialization import initialize
 
 EXPERIMENT = "recall"
@@ -69,17 +63,11 @@ class Trial:
     @property
     def outcome(self) -> Outcome | None:
         """What it came to, if it is complete."""
-        file = self.folder.model / "outcome.json"
-        if not self.folder.is_complete:
-            return None
-        try:
-            read = strict_json.read(file)
-            return Outcome(**{**read, "validation": tuple(read["validation"]), "test": tuple(read["test"])})
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-            raise TrainingError(
-                f"{file} must hold the outcome of a run; it is damaged: {words_of(error)}. Remove {self.place} to"
-                " repeat the run."
-            ) from error
+        return read_outcome(self.folder, _outcome)
+
+
+def _outcome(told: dict[str, Any]) -> Outcome:
+    return Outcome(**{**told, "validation": tuple(told["validation"]), "test": tuple(told["test"])})
 
 
 def trial_of(place: Path, entrant: Entrant, question: Question, rate: float, seed: int) -> Trial:
@@ -130,29 +118,15 @@ def left(budget: Budget, place: Path) -> int:
 
 
 def begin(budget: Budget, place: Path) -> None:
-    """Make this the folder of the experiment, or check that it is; nothing else is touched before.
-
-    Raises:
-        TrainingError: if it belongs to something else, or to recall of another budget.
-    """
-    folder = RunFolder(place)
-    if folder.identity_file.is_file():
-        require_only(place, {folder.identity_file.name, "runs", "report"})
-    folder.begin({"experiment": EXPERIMENT, "budget": budget.to_json()})
+    """Make this the folder of the experiment; one of something else, or of another budget, is refused."""
+    begin_experiment(EXPERIMENT, budget.to_json(), place)
 
 
 def recall_all(budget: Budget, place: Path) -> Iterator[Trial]:
     """Do all trials that are not complete and that no other process is working on; each is yielded when it is done."""
     begin(budget, place)
     for stage in (choosing, repeated):
-        for trial in stage(budget, place):
-            if trial.folder.is_complete:
-                continue
-            try:
-                learn(budget, trial)
-            except RunInUse:
-                continue
-            yield trial
+        yield from do_each(stage(budget, place), partial(learn, budget))
 
 
 def learn(budget: Budget, trial: Trial) -> None:
@@ -171,7 +145,7 @@ def learn(budget: Budget, trial: Trial) -> None:
             return
         model = fresh(budget, trial)
         train(model, task, schedule, folder)
-        _finish(folder, model, _judged(budget, task, model, folder))
+        finish_trial(folder, _judged(budget, task, model, folder), model.save_pretrained)
 
 
 def fresh(budget: Budget, trial: Trial) -> MixerBertForMaskedLM:
@@ -212,11 +186,3 @@ def _judged(budget: Budget, task: Recall, model: MixerBertForMaskedLM, folder: R
         last["seconds"],
         sum(parameter.numel() for parameter in model.parameters()),
     )
-
-
-def _finish(folder: RunFolder, model: MixerBertForMaskedLM, outcome: Outcome) -> None:
-    """Write model and outcome in one step; their presence says that the run is complete."""
-    with writing("the model", folder.model), quiet(), atomic_folder(folder.model) as part:
-        model.save_pretrained(part)
-        (part / "outcome.json").write_text(json.dumps(asdict(outcome)) + "\n", "utf-8")
-    shutil.rmtree(folder.checkpoints, ignore_errors=True)
