@@ -76,8 +76,10 @@ class MixerBertForCausalLM(WordPredicting, GenerationMixin):
         return super().generate(*given, use_cache=False, **options)
 
     def _require_positions(self, given: Tensor | None) -> None:
+        if given is None or is_traced():
+            return
         longest = self.config.longest_input
-        if given is not None and not is_traced() and given.shape[1] > longest:
+        if given.shape[1] > longest:
             raise MixerError(
                 f"a text must have at most {longest} tokens, padding included; got"
                 f" {given.shape[1]}. Generate fewer (max_new_tokens), or give the end of the text."
