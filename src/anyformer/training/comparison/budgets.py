@@ -75,7 +75,7 @@ BUDGETS = {
         Text(tokens=128),
         Schedule(steps=7350, batch=32, precision="bf16"),
         (5e-4, 1e-3, 2e-3, 4e-3),
-        *(6.0, 87, 3, ("bilinear", "convolution", "attention", "hybrid-1")),
+        *(6.0, 87, 2, ("bilinear", "convolution", "attention", "hybrid-1")),
         trial_steps=1000,
         ablations=("attention",),
     ),
