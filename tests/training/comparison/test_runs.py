@@ -128,6 +128,11 @@ def test_predictions_for_another_test_set_are_refused(finished, tmp_path):
         file.write_text(json.dumps({**told, "predicted": wrong}))
         with pytest.raises(TrainingError, match="must name one of contradiction, entailment, neutral for each of"):
             _ = look.result
+    said = told["predicted"]
+    other_name = next(name for name in made.entailment.test.pairs.names if name != said[0])
+    file.write_text(json.dumps({**told, "predicted": [other_name, *said[1:]]}))
+    with pytest.raises(TrainingError, match=r"the predictions whose digest it names, .*they were changed"):
+        _ = look.result
     file.write_text("{}")
     with pytest.raises(TrainingError, match=r"must hold a result as it was written.*Delete it"):
         _ = look.result

@@ -1,7 +1,5 @@
 """The part of a comparison in which models learn entailment, and its end: the one look at the test set."""
 
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +16,7 @@ from anyformer.training.comparison.jobs import Job, Watching
 from anyformer.training.comparison.learning_words import Pretraining, loaded
 from anyformer.training.comparison.results import TestResult
 from anyformer.training.data.vocabulary import load_tokenizer
-from anyformer.training.evaluation.predicting import predict
+from anyformer.training.evaluation.predicting import digest_of_answers, predict
 from anyformer.training.run.folder import RunFolder
 from anyformer.training.tasks.finetune import finetune
 from anyformer.training.tasks.pretrain import fresh
@@ -190,9 +188,8 @@ class BaselineTest(ResultJob):
         names = data.test.pairs.names
         right = np.mean(np.array(said.validation) == np.array(data.validation.pairs.labels))
         predicted = tuple(names[label] for label in said.test)
-        digest = hashlib.sha256(json.dumps(predicted).encode()).hexdigest()
         settings = {f"{said.setting:g}": float(right)}
-        TestResult(data.digest, settings, said.setting, predicted, digest).save(self.file)
+        TestResult(data.digest, settings, said.setting, predicted, digest_of_answers(predicted)).save(self.file)
 
 
 def choices_left(experiment: Experiment) -> tuple[Tuning, ...]:
@@ -214,5 +211,10 @@ def _of_this_test_set(experiment: Experiment, name: str) -> TestResult:
         raise TrainingError(
             f"{file} must name one of {', '.join(test.names)} for each of {len(test)} pairs; it does not. Delete it to"
             " have it made again."
+        )
+    if result.digest != digest_of_answers(result.predicted):
+        raise TrainingError(
+            f"{file} must hold the predictions whose digest it names, {result.digest:.12}; they were changed. Delete it"
+            " to have it made again."
         )
     return result

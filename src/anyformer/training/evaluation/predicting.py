@@ -57,8 +57,9 @@ class Predictions:
 
         Numbers count to three decimals, and probabilities not at all, so that rounding does not show.
         """
-        said = [one if isinstance(one, str) else f"{one + 0.0:.3f}" for one in self.predicted]
-        return hashlib.sha256(json.dumps([self.ids, said]).encode()).hexdigest()
+        return digest_of_answers(
+            [one if isinstance(one, str) else f"{one + 0.0:.3f}" for one in self.predicted], self.ids
+        )
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Each row as a JSON object."""
@@ -98,6 +99,11 @@ def predict(model: Any, tokenizer: Any, texts: Pairs | Table, at_once: int = AT_
     if not np.isfinite(logits).all():
         raise TrainingError("what a model predicts must be finite; it is not. Its training has failed: train it again.")
     return Predictions(table.ids, class_names(model), logits, table.labels)
+
+
+def digest_of_answers(said: Sequence[str], ids: Sequence[str] | None = None) -> str:
+    """The sha256 of ids and answers; rows that have no ids are counted from 0."""
+    return hashlib.sha256(json.dumps([ids or [*map(str, range(len(said)))], said]).encode()).hexdigest()
 
 
 def save_predictions(predictions: Predictions, place: Path) -> str:
