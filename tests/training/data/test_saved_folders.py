@@ -149,7 +149,7 @@ def test_pickled_weights_are_never_read(model, tuned, tmp_path):
         ({"mixers": [{"kind": []}] * 2}, "a mixer must be one of"),
         ({"attn_implementation": "somebody/kernel"}, "must not name code on the hub"),
         ({"transformers_weights": "../x.safetensors"}, "must not name other weights"),
-        ({"model_type": ["bert"]}, "must be of the type"),
+        ({"model_type": ["bert"]}, "must be of one of the types"),
     ],
 )
 def test_a_config_asks_for_no_more_than_is_there(model, tuned, entries, message):
