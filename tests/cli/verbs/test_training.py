@@ -81,7 +81,9 @@ def entailment(tmp_path):
 
 @pytest.mark.slow
 def test_the_comparison_is_complete_and_goes_on(call, tmp_path, entailment):
-    text = ("--corpus", "synthetic:sentences=400", "--measured", "synthetic:sentences=200,seed=1")
+    unseen = tmp_path / "unseen.txt"
+    unseen.write_text("the same line again and again\n" * 200)
+    text = ("--corpus", "synthetic:sentences=400", "--held-out", unseen, "--measured", "synthetic:sentences=200,seed=1")
     asked = ("reproduce", "mixers", *entailment, "-o", tmp_path / "all", *text, "--json")
     made = call(*asked)
     assert made.code == 0
@@ -99,6 +101,7 @@ def test_the_comparison_is_complete_and_goes_on(call, tmp_path, entailment):
     before = json.loads((report / "results.json").read_text())
     assert before == made.data
     assert before["configuration"]["recipes"]["attention"]["schedule"]["precision"] == "fp32"
+    assert before["configuration"]["text"]["held_out"] == "unseen.txt", "a report names no folders"
     again = call(*asked[:-1])
     assert "pair words" in again.out
     assert "complete" not in again.err, "nothing is done again"

@@ -18,7 +18,7 @@ from anyformer.reports.mixers.pictures import draw_curves, draw_entailment
 from anyformer.reports.terminal import narrow_table, paragraph
 from anyformer.training.comparison.experiment import Experiment
 from anyformer.training.comparison.statistics import Comparison, Interval
-from anyformer.training.tasks.pretrain import unigram_loss
+from anyformer.training.tasks.pretrain import Prepared, unigram_loss
 
 VERSIONS = ("torch", "transformers", "accelerate", "tokenizers", "numpy", "scikit-learn")
 
@@ -79,7 +79,7 @@ def configuration(experiment: Experiment) -> dict[str, Any]:
         "rates_tried": list(budget.rates),
         "trial_steps": budget.trial_steps,
         "tuning": {**asdict(budget.tuning), "epochs": budget.epochs, "rates_tried": list(budget.tuning_rates)},
-        "text": {**experiment.text.about(), "measured_tokens": len(experiment.measured)},
+        "text": {**experiment.text.about(), **_names(experiment.text), "measured_tokens": len(experiment.measured)},
         "text_digests": experiment.text.identity(),
         "entailment": {
             "labels": data.test.pairs.names,
@@ -98,6 +98,11 @@ def configuration(experiment: Experiment) -> dict[str, Any]:
             "packages": {name: importlib.metadata.version(name) for name in VERSIONS},
         },
     }
+
+
+def _names(text: Prepared) -> dict[str, str]:
+    """Texts by name, not by path: a report goes elsewhere, where folders say nothing."""
+    return {what: origin.corpus for what, origin in zip(("corpus", "held_out"), text.origins, strict=False)}
 
 
 def _words_data(one: LearnedWords) -> dict[str, Any]:
