@@ -17,11 +17,8 @@ from anyformer.training.evaluation.predicting import digest_of_answers
 RESULTS = Path(__file__).parents[3] / "docs" / "results"
 FOLDER = RESULTS / "mixers" / "results"
 TOLD = json.loads((RESULTS / "mixers" / "results.json").read_text("utf-8"))
-ROWS = [
-    [cell.strip() for cell in line.strip("|").split("|")]
-    for line in (RESULTS / "mixers.md").read_text("utf-8").splitlines()
-    if line.startswith("|")
-]
+PAGE = (RESULTS / "mixers.md").read_text("utf-8")
+ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line.startswith("|")]
 
 
 def on_the_page(*cells: str) -> bool:
@@ -47,6 +44,17 @@ def test_what_is_said_of_words_comes_from_the_windows(name):
     assert told["accuracies"] == pytest.approx([one.scores.accuracy for one in seeds], abs=1e-6)
     assert {one.rate for one in seeds} == {told["learning_rate"]}
     assert on_the_page(name, *(f"{loss:.3f}" for loss in told["rates"].values()))
+
+
+@pytest.mark.parametrize(
+    ("file", "loss"), [("attention-at-0.001", "3.390 nats and 38.1 %"), ("attention-bert-start-at-0.0005", "5.98")]
+)
+def test_runs_with_other_rates_are_as_the_page_says(file, loss):
+    run = WordsResult.load(FOLDER.parent / f"{file}.json")
+    value, share = f"{run.scores.loss:.3f} nats", f"{100 * run.scores.accuracy:.1f} %"
+    assert loss in (f"{value} and {share}", f"{run.scores.loss:.2f}")
+    assert loss in PAGE
+    assert file.endswith(f"-at-{run.rate:g}")
 
 
 @pytest.mark.parametrize("name", [name for name, told in TOLD["words"].items() if len(told["losses"]) > 1])
