@@ -57,6 +57,13 @@ def test_runs_with_other_rates_are_as_the_page_says(file, loss):
     assert file.endswith(f"-at-{run.rate:g}")
 
 
+def test_both_starts_are_on_the_page():
+    for name, start in (("attention", "neighbours"), ("attention-bert-start", "BERT's")):
+        told = TOLD["words"][name]
+        first = (f"{told['losses'][0]:.3f}", f"{100 * told['accuracies'][0]:.2f}")
+        assert on_the_page("attention", start, f"{told['learning_rate']:g}", *first)
+
+
 @pytest.mark.parametrize("name", [name for name, told in TOLD["words"].items() if len(told["losses"]) > 1])
 def test_what_is_said_of_words_is_on_the_page(name):
     told = TOLD["words"][name]
