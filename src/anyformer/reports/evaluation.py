@@ -1,17 +1,27 @@
 """An evaluation as text."""
 
+import math
 from collections.abc import Mapping
+from pathlib import Path
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from anyformer.reports.terminal import count, facts, heading, paragraph, table
-from anyformer.training.evaluation.evaluating import Evaluated, EvaluatedAnswers
+from anyformer.training.evaluation.evaluating import (
+    EVALUATION,
+    PREDICTIONS,
+    Evaluated,
+    EvaluatedAnswers,
+    EvaluatedWords,
+)
 from anyformer.training.evaluation.measuring import Evaluation, Measures
 
 
-def evaluation_view(evaluated: Evaluated | EvaluatedAnswers, output: str) -> RenderableType:
+def evaluation_view(evaluated: Evaluated | EvaluatedAnswers | EvaluatedWords, output: Path) -> RenderableType:
     """Scores, then where the mistakes are."""
+    if isinstance(evaluated, EvaluatedWords):
+        return Group(heading("evaluated"), facts([*_words(evaluated), ("written to", str(output / EVALUATION))]))
     told = evaluated.provenance
     rows = [("rows", count(told.rows) + (f", and {count(told.unlabelled)} without label" if told.unlabelled else ""))]
     if isinstance(evaluated, EvaluatedAnswers):
@@ -29,8 +39,18 @@ def evaluation_view(evaluated: Evaluated | EvaluatedAnswers, output: str) -> Ren
     return Group(*parts)
 
 
-def _files(evaluated: Evaluated | EvaluatedAnswers, output: str) -> list[tuple[str, str]]:
-    return [("predictions", f"{output}, digest {evaluated.provenance.predictions[:12]}")]
+def _words(evaluated: EvaluatedWords) -> list[tuple[str, str]]:
+    scores = evaluated.scores
+    return [
+        ("windows", f"{count(len(scores.losses))} of {count(evaluated.tokens)} tokens"),
+        ("masked words", count(scores.words)),
+        ("loss", f"{scores.loss:.4f} nats, perplexity {math.exp(scores.loss):.2f}"),
+        ("accuracy", f"{100 * scores.accuracy:.2f} %"),
+    ]
+
+
+def _files(evaluated: Evaluated | EvaluatedAnswers, output: Path) -> list[tuple[str, str]]:
+    return [("predictions", f"{output / PREDICTIONS}, digest {evaluated.provenance.predictions[:12]}")]
 
 
 def _scores(found: Evaluation) -> list[tuple[str, str]]:

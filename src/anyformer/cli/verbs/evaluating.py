@@ -23,6 +23,9 @@ def evaluate(
         typer.Option(help="Labelled texts: CSV, TSV, JSON, Parquet (plain, .xz, .gz), or glue:mnli?split=…"),
     ] = None,
     questions: Annotated[Path | None, typer.Option(help="SQuAD JSON (plain, .xz, .gz).")] = None,
+    corpus: Annotated[
+        str | None, typer.Option(help="Text whose masked words are predicted, as pretrain takes it.")
+    ] = None,
     by: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Measure rows apart by a column's values; repeatable.")
     ] = None,
@@ -31,27 +34,38 @@ def evaluate(
         list[str] | None,
         typer.Option("--map", metavar="OLD=NEW", help="A class or label, and what it counts as; repeatable."),
     ] = None,
+    tokens: Annotated[
+        int | None, typer.Option(help="Of each window of --corpus; by default as many as the model takes.")
+    ] = None,
     plugin: Plugins = None,
     json: Json = False,
 ) -> None:
-    """Measure a fine-tuned model on labelled texts or questions, and keep its predictions."""
-    if (pairs is None) == (questions is None):
-        raise UsageError("exactly one of --pairs and --questions must be given: what to measure on.")
-    if questions is not None and (by or task or mapped):
-        raise UsageError("--by, --task and --map must go with --pairs; questions have no classes.")
+    """Measure a trained model on labelled texts, on questions, or on the masked words of a text."""
+    data = {"--pairs": pairs, "--questions": questions, "--corpus": corpus}
+    given = [name for name, value in data.items() if value is not None]
+    if len(given) != 1:
+        raise UsageError(
+            "exactly one of --pairs, --questions and --corpus must be given: what to measure on; got"
+            f" {' and '.join(given) or 'none of them'}."
+        )
+    if pairs is None and (by or task or mapped):
+        raise UsageError(f"--by, --task and --map must go with --pairs; {given[0]} has no classes.")
+    if corpus is None and tokens is not None:
+        raise UsageError(f"--tokens must go with --corpus; {given[0]} is cut as the model was trained. Leave it out.")
     become = _mapping(mapped or [])
     load_plugins(plugin)
     from anyformer.reports.evaluation import evaluation_view
     from anyformer.training.evaluation import evaluating
 
-    found: evaluating.Evaluated | evaluating.EvaluatedAnswers
+    found: evaluating.Evaluated | evaluating.EvaluatedAnswers | evaluating.EvaluatedWords
     with at_work("predicting"):
         if pairs is not None:
             found = evaluating.evaluate(model, pairs, output, by or (), task, become)
         elif questions is not None:
             found = evaluating.evaluate_questions(model, questions, output)
-    place = output / evaluating.PREDICTIONS
-    emit(json, {"output": str(output), **found.to_json()}, evaluation_view(found, str(place)))
+        elif corpus is not None:
+            found = evaluating.evaluate_words(model, corpus, output, tokens)
+    emit(json, {"output": str(output), **found.to_json()}, evaluation_view(found, output))
 
 
 def predict(

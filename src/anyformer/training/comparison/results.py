@@ -5,16 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, final
 
-import numpy as np
-
 from anyformer import strict_json
 from anyformer.atomic import write_text
 from anyformer.errors import TrainingError, words_of
 from anyformer.training.evaluation.words import WordScores
 from anyformer.training.run.writing import writing
-
-DIGITS = 6
-"""Decimals of losses that are kept."""
 
 
 @final
@@ -38,18 +33,13 @@ class WordsResult:
 
     def save(self, file: Path) -> None:
         """Write it in one step."""
-        windows = {
-            "hidden": self.scores.hidden,
-            "losses": [round(float(loss), DIGITS) for loss in self.scores.losses],
-            "accuracies": [round(float(share), DIGITS) for share in self.scores.accuracies],
-        }
         _save(
             file,
             recipe=self.recipe,
             rates=self.rates,
             parameters=self.parameters,
             curve=[list(point) for point in self.curve],
-            windows=windows,
+            windows=self.scores.to_json(),
         )
 
     @classmethod
@@ -57,9 +47,8 @@ class WordsResult:
         """Read it back."""
 
         def read(told: dict[str, Any]) -> Self:
-            windows = told["windows"]
-            scores = WordScores(np.array(windows["losses"]), np.array(windows["accuracies"]), windows["hidden"])
             curve = tuple((step, loss) for step, loss in told["curve"])
+            scores = WordScores.from_json(told["windows"])
             return cls(told["recipe"], told["rates"], told["parameters"], curve, scores)
 
         return _load(file, read)

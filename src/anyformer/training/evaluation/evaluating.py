@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import math
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +13,11 @@ import torch
 
 from anyformer.atomic import write_text
 from anyformer.errors import TrainingError
+from anyformer.training.data.corpora import open_corpus
 from anyformer.training.data.questions import read_questions
 from anyformer.training.data.rows import parse_source
 from anyformer.training.data.tables import read_table
+from anyformer.training.data.tokens import write_tokens
 from anyformer.training.evaluation.measuring import REPORTED, Evaluation, measure
 from anyformer.training.evaluation.predicting import (
     Predictions,
@@ -22,11 +26,16 @@ from anyformer.training.evaluation.predicting import (
     save_predictions,
     save_rows,
 )
+from anyformer.training.evaluation.words import WordScores, measure_words
+from anyformer.training.run.recipe import Text
 from anyformer.training.tasks.answer_scores import score_answers
 from anyformer.training.tasks.answers import answered
+from anyformer.training.tasks.examples import longest_input
+from anyformer.training.tasks.masked_words import Marks
 from anyformer.training.tasks.saved_berts import (
     fine_tuned_classifier,
     fine_tuned_reader,
+    masked_model,
     weights_digest,
 )
 from anyformer.training.tasks.spans import windows_of
@@ -79,6 +88,27 @@ class EvaluatedAnswers:
         return {**vars(self.provenance), **self.scores}
 
 
+@final
+@dataclass(frozen=True)
+class EvaluatedWords:
+    """Masked words of a whole text, and how many of them are found."""
+
+    model: str
+    weights: str
+    """The sha256 of the model's weights."""
+    corpus: str
+    corpus_digest: str
+    tokens: int
+    """Of each window, marks included."""
+    scores: WordScores
+
+    def to_json(self) -> dict[str, Any]:
+        """As in the file, which has the windows as well."""
+        scores = self.scores
+        told = {"loss": scores.loss, "accuracy": scores.accuracy, "words": scores.words}
+        return {**{name: value for name, value in vars(self).items() if name != "scores"}, **told}
+
+
 def evaluate(
     model: Path,
     pairs: str,
@@ -128,6 +158,31 @@ def evaluate_questions(model: Path, questions: Path, output: Path) -> EvaluatedA
     return evaluated
 
 
+def evaluate_words(model: Path, corpus: str, output: Path, tokens: int | None = None) -> EvaluatedWords:
+    """Predict masked words of a whole text, and measure how many are found.
+
+    Args:
+        model: the folder of a BERT for masked words, with its tokenizer.
+        corpus: the text, as `open_corpus` takes it.
+        output: a folder, for `evaluation.json`; it has loss and accuracy of each window, so that models whose
+            tokenizer is the same can be compared window by window.
+        tokens: of each window; by default as many as the model takes.
+    """
+    bert, tokenizer = masked_model(model)
+    most = longest_input(bert.config)
+    if tokens is not None and tokens > most:
+        raise TrainingError(f"a window must have at most the {most} tokens that the model takes; got {tokens}.")
+    text, read = Text(tokens=tokens or most), open_corpus(corpus)
+    with tempfile.TemporaryDirectory(prefix="anyformer-") as folder:
+        ids = write_tokens(read, tokenizer, Path(folder) / "tokens.npy").ids
+        scores = measure_words(bert, ids, Marks.of(tokenizer), text)
+    evaluated = EvaluatedWords(str(model), weights_digest(bert), read.source, read.digest(), text.tokens, scores)
+    if not math.isfinite(scores.loss):
+        raise TrainingError(f"a model's losses must be finite; those of {model} are not. Give one that was trained.")
+    _save({**evaluated.to_json(), "windows": scores.to_json()}, output)
+    return evaluated
+
+
 def predict_rows(model: Path, pairs: str, place: Path) -> tuple[Predictions, str]:
     """Predict for all rows, with or without labels, into a file; the predictions and the file's sha256."""
     bert, tokenizer = fine_tuned_classifier(model)
@@ -137,4 +192,5 @@ def predict_rows(model: Path, pairs: str, place: Path) -> tuple[Predictions, str
 
 def _save(told: Mapping[str, Any], output: Path) -> None:
     """Last, so that an evaluation without its predictions is never found."""
+    output.mkdir(parents=True, exist_ok=True)
     write_text(output / EVALUATION, json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False) + "\n")

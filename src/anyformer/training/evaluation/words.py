@@ -1,7 +1,7 @@
 """Masked words of a whole text: every window once, so that nothing depends on a draw or on the size of a batch."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
 import torch
@@ -14,6 +14,9 @@ from anyformer.training.run.loop import Batch
 from anyformer.training.run.recipe import Text
 from anyformer.training.tasks.examples import AT_ONCE
 from anyformer.training.tasks.masked_words import Marks, framed, halves, hidden, judged_words
+
+DIGITS = 6
+"""Decimals that files keep: single precision has no more."""
 
 
 @final
@@ -42,6 +45,16 @@ class WordScores:
     def words(self) -> int:
         """How many words were hidden in all."""
         return self.hidden * len(self.losses)
+
+    def to_json(self) -> dict[str, Any]:
+        """As files keep it, window by window."""
+        losses, accuracies = ([round(float(one), DIGITS) for one in many] for many in (self.losses, self.accuracies))
+        return {"hidden": self.hidden, "losses": losses, "accuracies": accuracies}
+
+    @classmethod
+    def from_json(cls, told: dict[str, Any]) -> Self:
+        """Read it back."""
+        return cls(np.array(told["losses"]), np.array(told["accuracies"]), told["hidden"])
 
 
 def measure_words(model: Any, ids: NDArray[Any], marks: Marks, text: Text, at_once: int = AT_ONCE) -> WordScores:

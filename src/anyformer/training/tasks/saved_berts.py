@@ -15,7 +15,7 @@ from anyformer.training.run import seeds
 
 FAMILIES = {"mixer-bert": "MixerBert", "bert": "MixerBert", "mixer-roberta": "MixerRoberta", "roberta": "MixerRoberta"}
 """Types of models whose encoder is a BERT or a RoBERTa, and what our classes for them are called."""
-CLASSIFIER, READER = "SequenceClassification", "QuestionAnswering"
+CLASSIFIER, READER, WORDS = "SequenceClassification", "QuestionAnswering", "MaskedLM"
 """What heads are for, as the names of classes say it."""
 HEADS = ("cls.", "classifier.", "qa_outputs.", "bert.pooler.", "pooler.", "lm_head.", "roberta.pooler.")
 """Parts that a pre-trained encoder may have or lack."""
@@ -49,6 +49,14 @@ def fine_tuned_reader(model: Path) -> tuple[Any, Any]:
     return _fine_tuned(READER, model)
 
 
+def masked_model(model: Path) -> tuple[Any, Any]:
+    """A BERT that predicts masked words, with its trained head, and its tokenizer."""
+    kind = _saved_bert(model).config["model_type"]
+    if FAMILIES[kind] != "MixerBert":
+        raise TrainingError(f"a model must be a BERT, whose masked words are measured here; {model} is of {kind!r}.")
+    return _fine_tuned(WORDS, model)
+
+
 def weights_digest(model: Any) -> str:
     """The sha256 of the names and bits of a model's weights."""
     digest = hashlib.sha256()
@@ -63,9 +71,10 @@ def _fine_tuned(task: str, model: Path) -> tuple[Any, Any]:
     loaded, differing = _loaded(task, model, saved, {})
     lacking = sorted(name for name in differing if name not in saved.shapes and name.startswith(HEADS))
     if lacking:
+        verb = "pretrain" if task == WORDS else "finetune"
         raise TrainingError(
-            f"a model must have been fine-tuned for the task, as OUTPUT/model of finetune; {model} has no"
-            f" {lacking[-1]}. Fine-tune it first."
+            f"a model must have been trained for the task, as OUTPUT/model of {verb}; {model} has no {lacking[-1]}."
+            " Train it first."
         )
     _require_none(model, sorted(name for name in differing if not name.startswith(HEADS)))
     return loaded.eval(), _its_tokenizer(loaded, model)
