@@ -162,11 +162,36 @@ def test_answers_are_measured(call, words, tmp_path):
     assert "exact" in call("evaluate", tmp_path / "run" / "model", "--questions", data, "-o", out).out
 
 
+def test_masked_words_of_a_text_are_measured_window_by_window(call, words, tmp_path):
+    from anyformer.training.data.vocabulary import load_tokenizer
+
+    text = [f"{first} {second}" for first, second, _ in rows(150)]
+    (tmp_path / "text.txt").write_text("\n".join(text))
+    asked = ("evaluate", words, "--corpus", tmp_path / "text.txt", "-o", tmp_path / "out")
+    told = call(*asked, "--tokens", 16, "--json").data
+    coded = load_tokenizer(words)(text, add_special_tokens=False)["input_ids"]
+    windows = sum(len(line) + 1 for line in coded) // 14  # each line ends in a mark; each window has two more
+    assert (told["words"], told["tokens"]) == (2 * windows, 16)
+    kept = json.loads((tmp_path / "out" / "evaluation.json").read_text())
+    assert {**told, "windows": kept["windows"]} == {**kept, "output": str(tmp_path / "out")}
+    assert len(kept["windows"]["losses"]) == windows
+    assert told["loss"] == pytest.approx(sum(kept["windows"]["losses"]) / windows, abs=1e-6)
+    shown = call(*asked).out
+    assert "of 64 tokens" in shown
+    assert "nats, perplexity" in shown
+
+
 @pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [
-        ("evaluate M -o out", "UsageError", "exactly one of --pairs and --questions must be given"),
-        ("evaluate M -o out --pairs p.tsv --questions q.json", "UsageError", "exactly one of --pairs and --questions"),
+        ("evaluate M -o out", "UsageError", "exactly one of --pairs, --questions and --corpus must be given"),
+        ("evaluate M -o out --pairs p.tsv --questions q.json", "UsageError", "got --pairs and --questions"),
+        ("evaluate M -o out --corpus p.tsv --task cola", "UsageError", "--task and --map must go with --pairs"),
+        ("evaluate M -o out --pairs p.tsv --tokens 32", "UsageError", "--tokens must go with --corpus"),
+        ("evaluate M -o out --corpus p.tsv", "TrainingError", "of pretrain;"),
+        ("evaluate W -o out --corpus p.tsv", "TrainingError", "must fill at least one sequence of 64 tokens"),
+        ("evaluate W -o out --corpus p.tsv --tokens 65", "TrainingError", "at most the 64 tokens that the model takes"),
+        ("evaluate W -o out --corpus p.tsv --tokens 7", "TrainingError", "tokens must be at least 8"),
         ("evaluate M -o out --questions q.json --by kind", "UsageError", "--by, --task and --map must go with --pairs"),
         ("evaluate M -o out --pairs p.tsv --map neutral", "UsageError", "must read OLD=NEW, such as"),
         (
@@ -188,7 +213,7 @@ def test_bad_requests_leave_nothing_behind(refused, classifier, words, tmp_path,
     (tmp_path / "empty.tsv").write_text("text\n")
     if "--questions q.json" in arguments and kind == "TrainingError":
         message = "has no qa_outputs"  # the model is looked at first
-    told = refused(*arguments.replace("M", str(classifier)).split(), kind=kind)
+    told = refused(*arguments.replace("M", str(classifier)).replace("W", str(words)).split(), kind=kind)
     assert message in told
     assert not (tmp_path / "out").exists()
 
@@ -196,5 +221,5 @@ def test_bad_requests_leave_nothing_behind(refused, classifier, words, tmp_path,
 def test_a_model_without_a_trained_head_is_refused(refused, words, tmp_path):
     (tmp_path / "p.tsv").write_text("text\tlabel\na\tneutral\n")
     told = refused("evaluate", words, "-o", tmp_path / "o", "--pairs", tmp_path / "p.tsv", kind="TrainingError")
-    assert "must have been fine-tuned for the task" in told
+    assert "must have been trained for the task, as OUTPUT/model of finetune" in told
     assert "has no classifier." in told

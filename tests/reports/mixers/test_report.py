@@ -6,6 +6,7 @@ import pytest
 pytest.importorskip("matplotlib")
 pytest.importorskip("torch")
 
+from anyformer.mixers import Attention, Average
 from anyformer.reports.mixers import tables
 from anyformer.reports.mixers.outcomes import (
     BASELINE,
@@ -18,6 +19,7 @@ from anyformer.reports.mixers.outcomes import (
     _words_compared,
 )
 from anyformer.reports.mixers.pictures import draw_curves, draw_entailment
+from anyformer.training.comparison.entrants import Entrant
 from anyformer.training.comparison.results import TestResult as Said
 from anyformer.training.comparison.results import WordsResult
 from anyformer.training.comparison.statistics import Interval, Over, Verdict
@@ -39,7 +41,8 @@ def words(name: str, loss: float, seeds: int = 3) -> LearnedWords:
         )
         for row in noise
     )
-    return LearnedWords(name, results, 12.0)
+    mixers = (Average(),) if name == "convolution" else (Attention(2),)
+    return LearnedWords(Entrant(name, mixers, "neighbours"), results, 12.0)
 
 
 def system(name: str, what: str, share: float, seeds: int = 1) -> LearnedEntailment:
@@ -54,7 +57,7 @@ def outcomes() -> Outcomes:
     ablation = words("attention-bert-start", 4.0, seeds=1)
     systems = (
         *(system("majority", BASELINE, 0.3), system("pair words", BASELINE, 0.5), system("overlap", BASELINE, 0.6)),
-        *(system("attention", PRETRAINED, 0.8, 3), system(f"attention, {UNTRAINED}", UNTRAINED, 0.5, 3)),
+        *(system("attention", PRETRAINED, 0.8, 3), system("attention", UNTRAINED, 0.5, 3)),
     )
     over = Over.EXAMPLES_AND_SEEDS
     return Outcomes(
@@ -62,7 +65,7 @@ def outcomes() -> Outcomes:
         (ablation,),
         systems,
         SOURCES,
-        _words_compared((*learned, ablation), over),
+        _words_compared(learned, over),
         _entailment_compared(systems, tuple(range(100)), over),
         over,
     )
@@ -89,7 +92,7 @@ def test_a_paired_difference_is_seen_where_two_separate_ones_overlap(outcomes):
 
 def test_entailment_has_a_column_for_each_source_and_says_who_is_pretrained(outcomes):
     heads, *rows = tables.entailment_rows(outcomes)
-    assert heads[4:6] == ("mnli (%)", "snli (%)")
+    assert heads[4:6] == ("MNLI (%)", "SNLI (%)")
     assert [row[:2] for row in rows[-2:]] == [("attention", "yes"), ("attention", "no")]
     assert rows[-2][-1] == "78.2"
     assert rows[-1][-1] == ""

@@ -51,4 +51,4 @@ def quietly(title, schedule):
     return nullcontext()
 
 
-__all__ = ["CORPUS", "Experiment", "budget", "entailment", "experiment", "pairs", "quietly"]
+__all__ = ["CORPUS", "OTHER", "Experiment", "budget", "entailment", "experiment", "pairs", "quietly"]

@@ -13,7 +13,6 @@ from anyformer.training.comparison.baselines import (
     overlap,
     pair_words,
     predict,
-    predict_all,
 )
 from anyformer.training.data.pairs import Pairs
 
@@ -98,9 +97,9 @@ def parts_of(rule=by_overlap):
 def test_test_labels_are_not_read_and_predictions_are_deterministic():
     train, validation, test = parts_of()
     other = replace(test, labels=tuple((label + 1) % 3 for label in test.labels))
-    said = predict_all(train, validation, test)
+    said = [predict(baseline, train, validation, test) for baseline in BASELINES]
     assert [one.name for one in said] == ["majority", "hypothesis words", "pair words", "overlap"]
-    assert said == predict_all(train, validation, other)
+    assert said == [predict(baseline, train, validation, other) for baseline in BASELINES]
 
 
 class Always:
@@ -117,7 +116,7 @@ class Always:
 
 
 def test_settings_are_chosen_on_validation_pairs():
-    baseline = Baseline("b", "Says one.", lambda train: lambda pairs: np.zeros((len(pairs), 1)), Always, (0, 1, 2))
+    baseline = Baseline("b", lambda train: lambda pairs: np.zeros((len(pairs), 1)), Always, (0, 1, 2))
     train, test = (Pairs(("a",) * 9, ("b",) * 9, labels, NAMES) for labels in ((0,) * 8 + (1,), (2,) * 9))
     validation = Pairs(("a",) * 5, ("b",) * 5, (0, 1, 1, 1, 2), NAMES)
     said = predict(baseline, train, validation, test)
@@ -146,11 +145,11 @@ def test_overlap_counts_what_it_says():
 def test_pairs_that_do_not_fit_are_refused():
     train, validation, test = parts_of()
     with pytest.raises(TrainingError, match=r"validation must be pairs .* got single texts. Split one set"):
-        predict_all(train, replace(validation, second=None), test)
+        predict(OF["majority"], train, replace(validation, second=None), test)
     with pytest.raises(TrainingError, match=r"test must be pairs with the labels contradiction, .* got labels x, y, z"):
-        predict_all(train, validation, replace(test, names=("x", "y", "z")))
+        predict(OF["majority"], train, validation, replace(test, names=("x", "y", "z")))
     with pytest.raises(TrainingError, match="two classes or more; all are of one"):
-        predict_all(replace(train, labels=(1,) * 60), validation, test)
+        predict(OF["majority"], replace(train, labels=(1,) * 60), validation, test)
     lonely = Pairs(("a", "b"), ("c", "d"), (0, 1), NAMES)
     with pytest.raises(TrainingError, match="2 or more training pairs must share a word; none do, of 2"):
         predict(OF["hypothesis words"], lonely, validation, test)

@@ -16,11 +16,11 @@ from anyformer.training.comparison.entailment import (
     check_split,
     folded,
     linked,
-    near_duplicates,
     read_entailment,
     source_name,
     split_entailment,
 )
+from anyformer.training.comparison.near_duplicates import near_duplicates
 from anyformer.training.data.pairs import Pairs
 from tests.training.data.samples import DATA, needs_data, pack
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 
 from anyformer.errors import TrainingError
+from anyformer.training.comparison.entrants import entrants_of
 from anyformer.training.comparison.learning_entailment import Test as LookedAt
 from anyformer.training.comparison.learning_entailment import Tuning, learners_of
 from anyformer.training.comparison.learning_words import RateTrial, Words, chosen_rate
-from anyformer.training.comparison.runs import compare, goals
-from tests.training.comparison.small import budget, experiment, quietly
+from anyformer.training.comparison.runs import begin, compare, goals
+from tests.training.comparison.small import CORPUS, OTHER, budget, entailment, experiment, quietly
 
 pytestmark = pytest.mark.slow
 
@@ -97,6 +98,15 @@ def test_other_pairs_in_the_same_folder_are_refused_and_touch_nothing(finished):
     with pytest.raises(TrainingError, match=r"a run must continue as it began.*entailment"):
         experiment(made.place, spent=made.budget, seed=1)
     assert sorted((file, file.stat().st_mtime_ns) for file in made.place.rglob("*")) == before
+
+
+def test_parts_that_share_a_text_are_refused_and_leave_no_folder(tmp_path):
+    whole = entailment()
+    leaked = replace(whole, train=whole.test)
+    spent = budget()
+    with pytest.raises(TrainingError, match="no text of test may occur in train"):
+        begin(spent, entrants_of(spent), CORPUS, (None, OTHER), leaked, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
 
 
 def test_words_of_another_recipe_or_text_are_refused(finished, tmp_path):

@@ -154,7 +154,7 @@ def test_wrong_shares_and_short_corpora_are_refused(tmp_path, tokenizer):
             split_tokens(tokens, share)
     require_sequences(tokens, len(tokens))
     with pytest.raises(
-        TrainingError, match=rf"at least one sequence of {len(tokens) + 1} tokens .* got {len(tokens)} tokens"
+        TrainingError, match=rf"at least one sequence of {len(tokens) + 1} tokens; got {len(tokens)} tokens"
     ):
         require_sequences(tokens.ids, len(tokens) + 1)
 

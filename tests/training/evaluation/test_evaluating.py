@@ -5,10 +5,19 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import BertConfig, BertForSequenceClassification, RobertaConfig, RobertaForSequenceClassification
+from transformers import (
+    BertConfig,
+    BertForPreTraining,
+    BertForSequenceClassification,
+    RobertaConfig,
+    RobertaForMaskedLM,
+    RobertaForSequenceClassification,
+)
 
+from anyformer.errors import TrainingError
 from anyformer.training import Text
-from anyformer.training.evaluation.evaluating import evaluate, predict_rows
+from anyformer.training.evaluation.evaluating import evaluate, evaluate_words, predict_rows
+from anyformer.training.tasks.masked_words import IGNORED, hidden
 from tests.training.data.samples import DATA, needs_data, roberta_tokenizer, tokenizer_of
 from tests.training.evaluation.test_predicting import LINES, model_of
 
@@ -51,6 +60,45 @@ def test_a_roberta_is_evaluated_up_to_its_longest_text(tmp_path):
         wanted = alone(torch.tensor([ids])).logits.softmax(dim=1)[0].tolist()
     rows = [json.loads(line) for line in (tmp_path / "out" / "predictions.jsonl").read_text().splitlines()]
     assert list(rows[1]["probabilities"].values()) == pytest.approx(wanted, abs=2e-6)
+
+
+def words_of_stock_bert(place, **changed):
+    torch.manual_seed(5)
+    bert = BertForPreTraining(BertConfig(vocab_size=200, max_position_embeddings=20, **SIZES))
+    with torch.no_grad():
+        for name, value in changed.items():
+            bert.get_parameter(name.replace("__", ".")).fill_(value)
+    return saved(bert, place)
+
+
+def test_masked_words_of_a_stock_bert_are_those_of_transformers(tmp_path, monkeypatch):
+    model = words_of_stock_bert(tmp_path / "m")
+    (tmp_path / "text.txt").write_text("the dog sleeps\n" * 40)
+    asked = []
+    monkeypatch.setattr(
+        "anyformer.training.evaluation.words.hidden", lambda *given: asked.append(hidden(*given)) or asked[-1]
+    )
+    scores = evaluate_words(model, str(tmp_path / "text.txt"), tmp_path / "out").scores
+    alone = BertForPreTraining.from_pretrained(model).eval()
+    for window, batch in enumerate(asked):
+        chosen = batch["labels"] != IGNORED
+        with torch.no_grad():
+            logits = alone(batch["input_ids"]).prediction_logits[chosen]
+        wanted = torch.nn.functional.cross_entropy(logits, batch["labels"][chosen])
+        assert scores.losses[window] == pytest.approx(float(wanted), rel=1e-5)
+    assert len(asked) == len(scores.losses) > 5
+
+
+def test_models_whose_masked_words_cannot_be_measured_are_refused(tmp_path):
+    (tmp_path / "text.txt").write_text("the dog sleeps\n" * 40)
+    sizes = {"vocab_size": 8, "max_position_embeddings": 20, "type_vocab_size": 1, "pad_token_id": 1}
+    RobertaForMaskedLM(RobertaConfig(**sizes, **SIZES)).save_pretrained(tmp_path / "roberta")
+    with pytest.raises(TrainingError, match=r"must be a BERT, .* is of 'roberta'"):
+        evaluate_words(tmp_path / "roberta", str(tmp_path / "text.txt"), tmp_path / "out")
+    broken = words_of_stock_bert(tmp_path / "broken", cls__predictions__bias=float("nan"))
+    with pytest.raises(TrainingError, match="losses must be finite"):
+        evaluate_words(broken, str(tmp_path / "text.txt"), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_rows_keep_the_names_that_the_data_gives_them(tmp_path):

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyformer.training.comparison.baselines import BASELINES
+from anyformer.training.comparison.entrants import Entrant
 from anyformer.training.comparison.experiment import Experiment
 from anyformer.training.comparison.learning_entailment import FIRST, BaselineTest, Test, learners_of
 from anyformer.training.comparison.learning_words import Words
 from anyformer.training.comparison.results import TestResult, WordsResult
 from anyformer.training.comparison.statistics import Comparison, Interval, Over, compare_all, mean_interval, wilson
-from anyformer.training.run.recipe import Recipe
 from anyformer.training.tasks.step_times import step_times
 
 DRAWS = 10_000
@@ -28,10 +28,15 @@ READ_BOTH = ("pair words", "overlap")
 class LearnedWords:
     """An entrant's pre-trainings, a result a seed."""
 
-    name: str
+    entrant: Entrant
     results: tuple[WordsResult, ...]
     milliseconds: float
     """Of the processor, for forward and backward of one step."""
+
+    @property
+    def name(self) -> str:
+        """The entrant's."""
+        return self.entrant.name
 
     @property
     def losses(self) -> Interval:
@@ -53,12 +58,18 @@ class LearnedWords:
 class LearnedEntailment:
     """A system's answers to the test set: of an entrant a result a seed, of a baseline one."""
 
-    name: str
+    system: str
+    """An entrant's name or a baseline's."""
     what: str
     """PRETRAINED, UNTRAINED or BASELINE."""
     results: tuple[TestResult, ...]
     right: NDArray[np.float64]
     """(seeds, pairs): 1 where the class is right."""
+
+    @property
+    def name(self) -> str:
+        """Of its own: an entrant is there twice, with and without pre-training."""
+        return f"{self.system}, {UNTRAINED}" if self.what == UNTRAINED else self.system
 
     def accuracy(self, chosen: NDArray[np.bool_] | None = None) -> Interval:
         """The share of right answers among the chosen pairs; with one seed, the interval is over pairs alone."""
@@ -87,15 +98,15 @@ def outcomes_of(experiment: Experiment) -> Outcomes:
     """Gather all results, which must be there."""
     seeds = range(experiment.budget.seeds)
     both = (*experiment.entrants, *experiment.ablations)
-    times = step_times({one.name: _recipe(experiment, one.name) for one in both}, experiment.text)
+    budget = experiment.budget
+    times = step_times({one.name: one.recipe(budget, FIRST, budget.rates[0]) for one in both}, experiment.text)
 
-    def learned(name: str, count: range) -> LearnedWords:
-        entrant = next(one for one in both if one.name == name)
+    def learned(entrant: Entrant, count: range) -> LearnedWords:
         results = tuple(Words.of(experiment, entrant, seed).result for seed in count)
-        return LearnedWords(name, results, times[name])
+        return LearnedWords(entrant, results, times[entrant.name])
 
-    words = tuple(learned(one.name, seeds) for one in experiment.entrants)
-    ablations = tuple(learned(one.name, range(FIRST, FIRST + 1)) for one in experiment.ablations)
+    words = tuple(learned(one, seeds) for one in experiment.entrants)
+    ablations = tuple(learned(one, range(FIRST, FIRST + 1)) for one in experiment.ablations)
     entailment = _entailment(experiment, seeds)
     over = Over.EXAMPLES_AND_SEEDS if len(seeds) > 1 else Over.EXAMPLES
     return Outcomes(
@@ -103,15 +114,10 @@ def outcomes_of(experiment: Experiment) -> Outcomes:
         ablations,
         entailment,
         np.array(experiment.entailment.test.sources),
-        _words_compared((*words, *ablations), over),
+        _words_compared(words, over),
         _entailment_compared(entailment, experiment.entailment.test.groups, over),
         over,
     )
-
-
-def _recipe(experiment: Experiment, name: str) -> Recipe:
-    entrant = next(one for one in (*experiment.entrants, *experiment.ablations) if one.name == name)
-    return entrant.recipe(experiment.budget, FIRST, experiment.budget.rates[0])
 
 
 def _entailment(experiment: Experiment, seeds: range) -> tuple[LearnedEntailment, ...]:
@@ -127,7 +133,7 @@ def _entailment(experiment: Experiment, seeds: range) -> tuple[LearnedEntailment
     ]
     learned = [
         system(
-            learner.entrant.name if learner.is_pretrained else f"{learner.entrant.name}, {UNTRAINED}",
+            learner.entrant.name,
             PRETRAINED if learner.is_pretrained else UNTRAINED,
             tuple(Test.of(experiment, learner, seed).result for seed in seeds),
         )
@@ -137,13 +143,12 @@ def _entailment(experiment: Experiment, seeds: range) -> tuple[LearnedEntailment
 
 
 def _words_compared(learned: tuple[LearnedWords, ...], over: Over) -> tuple[Comparison, ...]:
-    """All pairs with as many seeds as asked for; ablations, of one seed, are compared over windows alone, in a table.
+    """All pairs of entrants; ablations, which have one seed, are not among them.
 
     Windows of a text follow each other, so those of one article are no independent examples; without the articles' ends
     at hand, runs of windows are resampled together.
     """
-    most = max(len(one.results) for one in learned)
-    scores = {one.name: one.windows for one in learned if len(one.results) == most}
+    scores = {one.name: one.windows for one in learned}
     count = next(iter(scores.values())).shape[1]
     if len(scores) < 2 or count < 2:
         return ()
@@ -159,7 +164,7 @@ def _entailment_compared(
     learned = [one.name for one in systems if one.what == PRETRAINED]
     pairs = [
         *combinations(learned, 2),
-        *((name, f"{name}, {UNTRAINED}") for name in learned),
+        *((one.system, one.name) for one in systems if one.what == UNTRAINED),
         *((name, simple) for name in learned for simple in READ_BOTH),
     ]
     # A baseline has no seeds: it has one row of scores, which no seed would change.

@@ -28,30 +28,30 @@ OTHERS = ("#A05195", "#6A3D9A", "#3F1D6B", "#56B4E9")
 
 @in_house_style
 def draw_curves(learned: Sequence[LearnedWords], tokens_a_step: int, unigram: float, place: Path) -> Path:
-    """Loss on held-out words by tokens seen and by the processor's time, a line a seed."""
+    """Loss on held-out words by tokens seen, and closer up by the processor's time; a line a seed."""
     figure = new_figure(3.4, 7.6)
-    panels = figure.subplots(1, 2, sharey=True)
-    losses = [[loss for _, loss in result.curve] for one in learned for result in one.results]
-    lowest, highest = min(map(min, losses)), max(unigram, *(curve[-1] for curve in losses))
-    for number, one in enumerate(learned):
-        look = {"color": _colour(one.name, number), "marker": LOOKS[number % len(LOOKS)].marker, "linewidth": 1.1}
+    whole, close = figure.subplots(1, 2)
+    ends = [result.curve[-1][1] for one in learned for result in one.results]
+    for one in learned:
+        # Another start of the same mixers has their colour.
+        number = next(place for place, other in enumerate(learned) if other.entrant.mixers == one.entrant.mixers)
+        style = "--" if learned[number] is not one else "-"
+        look = {"color": _colour(learned[number].name, number), "marker": LOOKS[number % len(LOOKS)].marker}
         for seed, result in enumerate(one.results):
             steps, heights = zip(*result.curve, strict=True)
+            lines = {"linewidth": 1.1, "linestyle": style, "markevery": max(1, len(steps) // 6), **look}
             label = plain(one.name) if seed == 0 else None
-            often = max(1, len(steps) // 6)
-            panels[0].plot(
-                [step * tokens_a_step / 1e6 for step in steps], heights, **look, markevery=often, label=label
-            )
-            panels[1].plot([step * one.milliseconds / 6e4 for step in steps], heights, **look, markevery=often)
-    panels[0].set(xlabel="million tokens seen", ylabel="loss on held-out words (nats)")
-    panels[1].set(xlabel="minutes of processor time")
-    for panel in panels:
-        panel.axhline(unigram, color=PALE, linewidth=1, linestyle=":")
-        panel.set(ylim=(lowest - 0.15, highest + 0.3))
+            whole.plot([step * tokens_a_step / 1e6 for step in steps], heights, label=label, **lines)
+            close.plot([step * one.milliseconds / 6e4 for step in steps], heights, **lines)
+    whole.set(xlabel="million tokens seen", ylabel="loss on held-out words (nats)")
+    whole.set(ylim=(min(ends) - 0.15, max(unigram, *ends) + 0.3))
+    close.set(xlabel="minutes of processor time, closer up", ylim=(min(ends) - 0.05, min(ends) + 1.0))
+    whole.axhline(unigram, color=PALE, linewidth=1, linestyle=":")
+    for panel in (whole, close):
         show_grid(panel)
     where = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "bottom", "fontsize": SMALL}
-    panels[1].annotate("word frequencies alone", (0.99, unigram), **where)
-    panels[0].legend()
+    whole.annotate("word frequencies alone", (0.99, unigram), **where)
+    whole.legend()
     described = "Loss on held-out words against tokens and against processor time, a line for each mixer and seed."
     return save_picture(figure, place, title="Pre-training with different token mixers", description=described)
 
@@ -63,7 +63,7 @@ def draw_entailment(systems: Sequence[LearnedEntailment], place: Path) -> Path:
     panel = figure.subplots()
     for row, one in enumerate(systems):
         number = 0 if one.what == BASELINE else row
-        colour = INK if one.what == BASELINE else _colour(one.name.partition(",")[0], number)
+        colour = INK if one.what == BASELINE else _colour(one.system, number)
         interval = one.accuracy()
         low, high = (100 * max(0.0, min(1.0, end)) for end in (interval.low, interval.high))
         panel.plot([low, high], [row, row], color=colour, linewidth=1.4)

@@ -1,5 +1,6 @@
 """The report of a comparison: tables, pictures, and all numbers with the whole configuration."""
 
+import hashlib
 import importlib.metadata
 import json
 import platform
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from rich.console import Group, RenderableType
 
 from anyformer.atomic import write_text
@@ -37,7 +39,7 @@ def write_report(experiment: Experiment) -> Report:
     folder.mkdir(exist_ok=True)
     unigram = unigram_loss(experiment.text)
     data = {
-        "configuration": configuration(experiment),
+        "configuration": configuration(experiment, outcomes),
         "unigram_loss": unigram,
         "words": {one.name: _words_data(one) for one in (*outcomes.words, *outcomes.ablations)},
         "words_compared": [_comparison_data(one) for one in outcomes.words_compared],
@@ -67,20 +69,21 @@ def tables_of(experiment: Experiment, outcomes: Outcomes) -> str:
     return "\n".join(f"## {title}\n\n{tables.markdown(rows)}" for title, rows in parts.items() if len(rows) > 1)
 
 
-def configuration(experiment: Experiment) -> dict[str, Any]:
-    """Everything that decides the numbers."""
+def configuration(experiment: Experiment, outcomes: Outcomes) -> dict[str, Any]:
+    """Everything that decides the numbers; recipes are those of the first seed, with the rates that were chosen."""
     budget, data = experiment.budget, experiment.entailment
-    both = (*experiment.entrants, *experiment.ablations)
+    both = (*outcomes.words, *outcomes.ablations)
+    tuning = {name: value for name, value in asdict(budget.tuning).items() if name != "learning_rate"}
     sides = {"train": data.train, "validation": data.validation, "test": data.test}
     return {
-        "recipes": {one.name: one.recipe(budget, 0, budget.rates[0]).to_json() for one in both},
+        "recipes": {one.name: one.results[0].recipe for one in both},
         "tokens_a_run": budget.recipe.schedule.steps * budget.recipe.schedule.batch * budget.recipe.text.tokens,
         "seeds": budget.seeds,
         "rates_tried": list(budget.rates),
         "trial_steps": budget.trial_steps,
-        "tuning": {**asdict(budget.tuning), "epochs": budget.epochs, "rates_tried": list(budget.tuning_rates)},
+        "tuning": {**tuning, "epochs": budget.epochs, "rates_tried": list(budget.tuning_rates)},
         "text": {**experiment.text.about(), **_names(experiment.text), "measured_tokens": len(experiment.measured)},
-        "text_digests": experiment.text.identity(),
+        "text_digests": {"trained": experiment.text.identity(), "measured": _digest(experiment.measured)},
         "entailment": {
             "labels": data.test.pairs.names,
             "pairs": {name: len(part) for name, part in sides.items()},
@@ -103,6 +106,11 @@ def configuration(experiment: Experiment) -> dict[str, Any]:
 def _names(text: Prepared) -> dict[str, str]:
     """Texts by name, not by path: a report goes elsewhere, where folders say nothing."""
     return {what: origin.corpus for what, origin in zip(("corpus", "held_out"), text.origins, strict=False)}
+
+
+def _digest(tokens: NDArray[Any]) -> str:
+    """The sha256 of token ids."""
+    return hashlib.sha256(np.asarray(tokens, dtype="<u4").tobytes()).hexdigest()
 
 
 def _words_data(one: LearnedWords) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from anyformer.reports.mixers.outcomes import BASELINE, LearnedEntailment, LearnedWords, Outcomes
+from anyformer.reports.mixers.outcomes import BASELINE, PRETRAINED, UNTRAINED, LearnedEntailment, LearnedWords, Outcomes
 from anyformer.training.comparison.experiment import Experiment
 from anyformer.training.comparison.statistics import Comparison, Interval, Verdict
 
@@ -23,6 +23,7 @@ SAID = {
     Verdict.BELOW_ALONE: "first is below, uncorrected",
     Verdict.UNDECIDED: "undecided",
 }
+IS_PRETRAINED = {PRETRAINED: "yes", UNTRAINED: "no", BASELINE: ""}
 Rows = list[tuple[str, ...]]
 
 
@@ -46,14 +47,13 @@ def _words_row(one: LearnedWords) -> tuple[str, ...]:
 
 def ablation_rows(outcomes: Outcomes) -> Rows:
     """The same for weights that start as BERT's do, beside the usual start; both of the first seed."""
-    first = {one.name: one.results[0] for one in outcomes.words}
     heads = ("mixer", "start", "learning rate", "loss (nats)", "accuracy (%)")
     rows: Rows = [heads]
     for one in outcomes.ablations:
-        (result,), name = one.results, one.name.removesuffix("-bert-start")
-        for start, each in (("neighbours", first[name]), ("BERT's", result)):
-            share = f"{100 * each.scores.accuracy:.2f}"
-            rows.append((name, start, f"{each.rate:g}", f"{each.scores.loss:.3f}", share))
+        usual = next(other for other in outcomes.words if other.entrant.mixers == one.entrant.mixers)
+        for start, result in (("neighbours", usual.results[0]), ("BERT's", one.results[0])):
+            share = f"{100 * result.scores.accuracy:.2f}"
+            rows.append((usual.name, start, f"{result.rate:g}", f"{result.scores.loss:.3f}", share))
     return rows
 
 
@@ -65,7 +65,7 @@ def entailment_rows(outcomes: Outcomes) -> Rows:
         "pre-trained",
         "learning rate",
         "accuracy (%)",
-        *(f"{one} (%)" for one in sources),
+        *(f"{one.upper()} (%)" for one in sources),
         "paper: MNLI",
     )
     return [heads, *(_entailment_row(one, sources, outcomes) for one in outcomes.entailment)]
@@ -73,13 +73,9 @@ def entailment_rows(outcomes: Outcomes) -> Rows:
 
 def _entailment_row(one: LearnedEntailment, sources: Sequence[str], outcomes: Outcomes) -> tuple[str, ...]:
     shares = [spread(one.accuracy(np.asarray(outcomes.sources == source)), 1, 100.0) for source in sources]
-    is_baseline = one.what == BASELINE
-    name = one.name.partition(",")[0]
-    return (
-        *(name, "" if is_baseline else ("yes" if one.name == name else "no")),
-        *("" if is_baseline else f"{one.results[0].rate:g}", spread(one.accuracy(), 1, 100.0), *shares),
-        PAPER.get(name, ("", "", ""))[2] if one.name == name else "",
-    )
+    rate = "" if one.what == BASELINE else f"{one.results[0].rate:g}"
+    paper = PAPER.get(one.system, ("", "", ""))[2] if one.what == PRETRAINED else ""
+    return one.system, IS_PRETRAINED[one.what], rate, spread(one.accuracy(), 1, 100.0), *shares, paper
 
 
 def comparison_rows(compared: Sequence[Comparison], scale: float, digits: int) -> Rows:

@@ -1,4 +1,4 @@
-"""Baselines beside the models: what is known of a pair without reading it, and without the order of its words.
+"""Simple baselines beside the models: the majority class, and classifiers that see little or nothing of word order.
 
 Each is fitted on the training pairs; its one setting is the one that is most often right on the validation pairs. The
 predictions for the test pairs are given pair by pair, so that they can be compared with the models' in pairs. All are
@@ -38,8 +38,6 @@ class Baseline:
     """Features and the classifier on them."""
 
     name: str
-    meaning: str
-    """What it knows, in a sentence for the table."""
     features: Callable[[Pairs], Features]
     """Makes the features from the training pairs."""
     classifier: Callable[[float], Any]
@@ -53,17 +51,11 @@ class Predicted:
     """What a baseline says of each pair."""
 
     name: str
-    meaning: str
     setting: float
     """The one chosen on the validation pairs; 0 where there is nothing to choose."""
     validation: tuple[int, ...]
     """Predicted labels, places in the names of the pairs."""
     test: tuple[int, ...]
-
-
-def predict_all(train: Pairs, validation: Pairs, test: Pairs) -> tuple[Predicted, ...]:
-    """All baselines' predictions, in the order of `BASELINES`."""
-    return tuple(predict(baseline, train, validation, test) for baseline in BASELINES)
 
 
 def predict(baseline: Baseline, train: Pairs, validation: Pairs, test: Pairs) -> Predicted:
@@ -91,9 +83,7 @@ def predict(baseline: Baseline, train: Pairs, validation: Pairs, test: Pairs) ->
             best = right, setting, fitted, said
     assert best is not None
     _, setting, fitted, said = best
-    return Predicted(
-        baseline.name, baseline.meaning, setting, said, tuple(int(label) for label in fitted.predict(unseen))
-    )
+    return Predicted(baseline.name, setting, said, tuple(int(label) for label in fitted.predict(unseen)))
 
 
 def hypothesis_words(premise: str, hypothesis: str) -> Iterator[str]:
@@ -156,7 +146,7 @@ def _share(part: int, whole: int) -> float:
 
 
 def _longest_run(first: Sequence[str], second: Sequence[str]) -> int:
-    """How many words of the one, next to each other, are in the other so."""
+    """The length of the longest run of words that both texts have."""
     longest, above = 0, [0] * (len(second) + 1)
     for word in first:
         row = [0] * (len(second) + 1)
@@ -218,27 +208,9 @@ def _boosted(trees: float) -> Any:
 
 
 BASELINES = (
-    Baseline("majority", "The class that most training pairs have.", _nothing, _most_frequent),
-    Baseline(
-        "hypothesis words",
-        "Words and neighbouring words of the hypothesis; the premise is not read. Logistic regression.",
-        _bag(hypothesis_words),
-        _logistic,
-        _STRENGTHS,
-    ),
-    Baseline(
-        "pair words",
-        "Also the words of the premise, of both, and of one alone. Logistic regression.",
-        _bag(pair_words),
-        _logistic,
-        _STRENGTHS,
-    ),
-    Baseline(
-        "overlap",
-        "How much the two texts share, their lengths and negations, but no word. Boosted trees.",
-        _overlaps,
-        _boosted,
-        _TREES,
-    ),
+    Baseline("majority", _nothing, _most_frequent),
+    Baseline("hypothesis words", _bag(hypothesis_words), _logistic, _STRENGTHS),
+    Baseline("pair words", _bag(pair_words), _logistic, _STRENGTHS),
+    Baseline("overlap", _overlaps, _boosted, _TREES),
 )
 """From the least that is known to the most."""

@@ -19,6 +19,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from anyformer.errors import TrainingError
+from anyformer.training.comparison.near_duplicates import near_duplicates
 from anyformer.training.data.pairs import Pairs, join_pairs, read_pairs
 
 _LARGEST_WHOLE = 0.02
@@ -159,23 +160,12 @@ def split_entailment(
         )
     numbers = {name: number for number, name in enumerate(sorted(members))}
 
-    def part(places: list[int]) -> Part:
-        # Their order is that of their texts, so that it does not depend on the order of the sources.
-        def order(place: int) -> tuple[object, ...]:
-            return texts[place], pairs.first[place], second[place], sources[place], pairs.labels[place]
+    def order(place: int) -> tuple[object, ...]:
+        """That of the texts, so that it does not depend on the order of the sources."""
+        return texts[place], pairs.first[place], second[place], sources[place], pairs.labels[place]
 
-        ordered = sorted(places, key=order)
-        chosen = replace(
-            pairs,
-            first=tuple(pairs.first[place] for place in ordered),
-            second=tuple(second[place] for place in ordered),
-            labels=tuple(pairs.labels[place] for place in ordered),
-            skipped=0,
-        )
-        groups = tuple(numbers[components[place]] for place in ordered)
-        return Part(chosen, tuple(sources[place] for place in ordered), groups)
-
-    parts = {side: part(places) for side, places in sides.items()}
+    groups = [numbers[name] for name in components]
+    parts = {side: _part(pairs, sources, groups, sorted(places, key=order)) for side, places in sides.items()}
     largest = max(len(places) for places in members.values())
     return Entailment(**parts, components=len(members), largest=largest, dropped=Dropped(shared, nearly))
 
@@ -202,47 +192,6 @@ def check_split(entailment: Entailment) -> None:
                         f"no text of {later} may occur in {earlier}; {len(both)} do, as {held} in {later} and as {seen}"
                         f" in {earlier}, such as {min(both)!r}. Split again with split_entailment."
                     )
-
-
-def near_duplicates(
-    texts: Sequence[tuple[str, str]], others: Sequence[tuple[str, str]], least: Fraction
-) -> tuple[int, ...]:
-    """Places of those pairs that nearly equal one of the others.
-
-    Two pairs of folded texts nearly equal each other if their sets of words A and B, of premise and hypothesis
-    together, overlap: |A ∩ B| ≥ least · |A ∪ B|. The search is exact: then |A ∩ B| ≥ least · |A|, so at most
-    |A| − ⌈least · |A|⌉ words of A are not in B, and one of any |A| − ⌈least · |A|⌉ + 1 words of A is in B. Take the
-    rarest of A and, in the same way, of B: if all words have one order, the rarest word of A ∩ B is among both. An
-    index of these words finds all candidates.
-    """
-    if not 0 < least <= 1:
-        raise TrainingError(f"the overlap of near-duplicates must be above 0 and at most 1; got {least}. Choose 4/5.")
-    words, other_words = (
-        [frozenset(f"{first} {second}".split()) for first, second in side] for side in (texts, others)
-    )
-    counts: dict[str, int] = defaultdict(int)
-    for bag in (*words, *other_words):
-        for word in bag:
-            counts[word] += 1
-
-    def rarest(bag: frozenset[str]) -> list[str]:
-        kept = len(bag) - -(-least.numerator * len(bag) // least.denominator) + 1
-        return sorted(bag, key=lambda word: (counts[word], word))[:kept]
-
-    index: dict[str, list[int]] = defaultdict(list)
-    for place, bag in enumerate(other_words):
-        for word in rarest(bag):
-            index[word].append(place)
-
-    def is_near(bag: frozenset[str]) -> bool:
-        candidates = {place for word in rarest(bag) for place in index.get(word, ())}
-        for other in (other_words[place] for place in candidates):
-            both = len(bag & other)
-            if both * least.denominator >= least.numerator * (len(bag) + len(other) - both):
-                return True
-        return False
-
-    return tuple(place for place, bag in enumerate(words) if is_near(bag))
 
 
 def folded(text: str) -> str:
@@ -316,6 +265,18 @@ def _drop_near(sides: dict[str, list[int]], texts: Sequence[tuple[str, str]], le
         sides[earlier] = [place for number, place in enumerate(sides[earlier]) if number not in near]
         dropped[f"{earlier}-{later}"] = len(near)
     return dropped
+
+
+def _part(pairs: Pairs, sources: Sequence[str], groups: Sequence[int], places: Sequence[int]) -> Part:
+    """The pairs at some places."""
+    chosen = replace(
+        pairs,
+        first=tuple(pairs.first[place] for place in places),
+        second=tuple((pairs.second or ())[place] for place in places),
+        labels=tuple(pairs.labels[place] for place in places),
+        skipped=0,
+    )
+    return Part(chosen, tuple(sources[place] for place in places), tuple(groups[place] for place in places))
 
 
 def _folded_all(texts: Iterable[str]) -> frozenset[str]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from anyformer.training.comparison.baselines import BASELINES
 from anyformer.training.comparison.budgets import Budget
-from anyformer.training.comparison.entailment import Entailment, Part
+from anyformer.training.comparison.entailment import Entailment, Part, check_split
 from anyformer.training.comparison.entrants import Entrant
 from anyformer.training.comparison.experiment import FOLDERS, Experiment
 from anyformer.training.comparison.jobs import Job, Watching, work
@@ -54,6 +54,7 @@ def begin(
         require_only(place, {folder.identity_file.name, *FOLDERS})
     valid, test = texts
     require_classes(entailment.train.pairs)
+    check_split(entailment)
     for one in entrants:
         require_possible(one.recipe(budget, 0, budget.rates[0]))
     with removed_after_a_mistake(place, folder.identity_file.name, "text"):
@@ -90,7 +91,7 @@ def _part(part: Part) -> dict[str, Any]:
 def goals(experiment: Experiment) -> list[Job]:
     """All results, seed by seed: after an interruption the mixers' numbers of runs differ by at most one.
 
-    What the tables need comes first; ablations, of one seed, are by the way.
+    What the tables need comes first; ablations have one seed and come last.
     """
     learners, seeds = learners_of(experiment), range(experiment.budget.seeds)
     of_seeds: list[Job] = []

@@ -101,8 +101,8 @@ def require_sequences(tokens: Sized, length: int) -> None:
     """Refuse tokens that do not fill one sequence."""
     if len(tokens) < length:
         raise TrainingError(
-            f"a corpus must have at least one sequence of {length} tokens to train on and another to hold out;"
-            f" got {len(tokens)} tokens. Give more text, or ask for shorter sequences."
+            f"a text, to train on or to measure on, must fill at least one sequence of {length} tokens; got"
+            f" {len(tokens)} tokens. Give more text, or ask for shorter sequences."
         )
 
 
