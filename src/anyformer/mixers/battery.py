@@ -30,7 +30,7 @@ class Promise(Enum):
 
 
 def check_mixer(mixer: Mixer, width: int = 48, promises: Iterable[Promise] = tuple(Promise)) -> None:
-    """Raise MixerError at the first broken promise; silence is evidence for this width and 11 tokens.
+    """Raise MixerError at the first broken promise; no error is evidence for this width and 11 tokens, not proof.
 
     Args:
         mixer: a value with `build(width)`; it must take 11 tokens.
@@ -96,14 +96,14 @@ def _check_gradient(mixer: Mixer, built: TokenMixer) -> None:
     try:
         torch.autograd.gradcheck(function, (hidden, *parameters), fast_mode=True)
     except RuntimeError as error:
-        raise _Broken(f"differences say otherwise: {str(error).splitlines()[0]}") from error
+        raise _Broken(f"the gradient differs from finite differences: {str(error).splitlines()[0]}") from error
     function(hidden, *parameters).pow(2).sum().backward()
     for name, parameter in built.named_parameters():
         # A gradient of None is a fault, zero is not: softmax ignores the bias of its keys.
         if parameter.grad is None:
-            raise _Broken(f"{name} gets none")
+            raise _Broken(f"parameter {name} gets no gradient")
     if hidden.grad is None or hidden.grad[mask == 0].any():
-        raise _Broken("padding gets some")
+        raise _Broken("padding tokens get a gradient")
 
 
 def _check_padding(mixer: Mixer, built: TokenMixer) -> None:

@@ -47,7 +47,7 @@ class Bilinear(Mixer):
     """BProj for sequences of at most `max_length` tokens; 384 is what the paper's parameter count amounts to."""
 
     without_causal: ClassVar[str] = (
-        "W_P gives each token a share of all others by their places, and half of it would be of no use"
+        "W_P gives each token a share of all others by their places, and a causal form would leave half of it unused"
     )
 
     max_length: int = 384

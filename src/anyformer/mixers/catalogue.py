@@ -1,4 +1,4 @@
-"""Every mixer by name, mixers as JSON, and stacks of them. A mixer of one's own enters by the same door as the rest."""
+"""Every mixer by name, mixers as JSON, and stacks of them. Own mixers are registered as ours are."""
 
 import reprlib
 from collections.abc import Callable, Mapping

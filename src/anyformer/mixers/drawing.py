@@ -42,7 +42,7 @@ def movement_picture(measured: Sequence[Movement]) -> Any:
     shares.set(xlabel="input tokens that change", ylabel="share of output tokens that move", ylim=(-0.03, 1.06))
     fewest = min(one.changed for one in measured)
     away = f"tokens from the nearest of {fewest} changed" if fewest > 1 else "tokens from the changed one"
-    reach.set(xlabel=away, ylabel="movement / change", yscale="log")
+    reach.set(xlabel=away, ylabel="distance moved / size of the change", yscale="log")
     for panel in (shares, reach):
         show_grid(panel)
     shares.legend()

@@ -18,7 +18,7 @@ class NetworkSizes:
     """Tokens of a sequence at most."""
 
     def for_parameters(self, defaults: Mapping[str, Any]) -> dict[str, Any]:
-        """What parameters of these names are in this network; other names mean something else, and are left alone."""
+        """Values of heads, max_length and filters that fit this network; other parameters keep their defaults."""
         following: dict[str, Any] = {"heads": self.heads, "max_length": self.longest}
         if isinstance(usual := defaults.get("filters"), int):
             following["filters"] = max(count for count in range(1, usual + 1) if self.width % count == 0)

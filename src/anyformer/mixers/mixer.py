@@ -41,7 +41,7 @@ class TokenMixer(nn.Module, ABC):
             attention_mask: (batch, tokens), 1 = keep and 0 = padding; None keeps all.
 
         Returns:
-            (batch, tokens, width); at padding, any finite numbers.
+            (batch, tokens, width); values at padding are finite but mean nothing.
         """
         return self.mix(hidden, self.kept(hidden, attention_mask))
 
@@ -89,7 +89,9 @@ class Mixer(ABC):
     AverageAttention()
     """
 
-    without_causal: ClassVar[str] = "it does not say how each token can do with itself and the earlier ones"
+    without_causal: ClassVar[str] = (
+        "it defines no `causal()`, a form in which tokens see only themselves and earlier ones"
+    )
     """Why there is no causal form, if there is none."""
 
     @property
@@ -136,8 +138,8 @@ class Mixer(ABC):
             size = getattr(self, name)
             if size > max(most, getattr(type(self), name, most)):
                 raise MixerError(
-                    f"{name} must be at most {most} where sequences have at most {longest} tokens, for the rest would"
-                    f" never touch one; got {reprlib.repr(size)}. Choose a smaller {name}."
+                    f"{name} must be at most {most} where sequences have at most {longest} tokens, because the rest"
+                    f" would never be used; got {reprlib.repr(size)}. Choose a smaller {name}."
                 )
 
 
@@ -161,7 +163,7 @@ def is_causal(mixer: Mixer) -> bool:
 
 
 def longest_sequence(positions: int, mixers: Iterable[Mixer]) -> int:
-    """How many tokens a network takes: it has a position for each, and every mixer can do with so many."""
+    """How many tokens a network takes: it has a position for each, and no mixer allows fewer."""
     return min(positions, *(mixer.longest for mixer in mixers if mixer.longest is not None), positions)
 
 

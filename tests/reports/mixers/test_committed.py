@@ -4,14 +4,16 @@ import json
 from itertools import chain
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("torch")
 
-from anyformer.reports.mixers.tables import SAID, spread
+from anyformer.reports.mixers.outcomes import DRAWS, TOGETHER
+from anyformer.reports.mixers.tables import SAID, comparison_rows, spread
 from anyformer.training.comparison.results import TestResult as Said
 from anyformer.training.comparison.results import WordsResult
-from anyformer.training.comparison.statistics import Interval, Verdict
+from anyformer.training.comparison.statistics import Interval, Verdict, compare_all, mean_interval
 from anyformer.training.evaluation.predicting import digest_of_answers
 
 RESULTS = Path(__file__).parents[3] / "docs" / "results"
@@ -96,3 +98,30 @@ def test_every_prediction_has_its_digest_and_is_of_the_one_test_set():
     assert [one.digest for one in said] == [digest_of_answers(one.predicted) for one in said]
     told = chain.from_iterable(system["predictions"] for system in TOLD["entailment"].values())
     assert sorted(one.digest for one in said) == sorted(told)
+
+
+def test_the_text_that_nobody_had_looked_at_gives_what_the_page_says():
+    names = ("bilinear", "convolution", "attention", "hybrid-1")
+    told = {
+        name: [json.loads((FOLDER.parent / "unseen" / f"{name}-{seed}.json").read_text()) for seed in range(3)]
+        for name in names
+    }
+    assert len({one["corpus_digest"] for many in told.values() for one in many}) == 1
+    assert len({one["weights"] for many in told.values() for one in many}) == 12
+    windows = {name: np.array([one["windows"]["losses"] for one in many]) for name, many in told.items()}
+    for name, many in told.items():
+        losses, shares = ([one[what] for one in many] for what in ("loss", "accuracy"))
+        # Windows are kept with six decimals.
+        assert windows[name].mean(axis=1) == pytest.approx(losses, abs=1e-6)
+        assert on_the_page(name, spread(mean_interval(losses), 3), spread(mean_interval(shares), 2, 100.0))
+    (count,) = {one.shape[1] for one in windows.values()}
+    assert f"{told['attention'][0]['words']:,} masked\nwords, {count:,} windows" in PAGE
+    groups = [place // TOGETHER for place in range(count)]
+    for row in comparison_rows(compare_all(windows, groups=groups, draws=DRAWS), 1.0, 3)[1:]:
+        assert on_the_page(*row)
+
+
+@pytest.mark.parametrize("file", ["attention-at-0.001-0", "attention-bert-start-0"])
+def test_other_rates_and_starts_on_that_text_are_as_the_page_says(file):
+    told = json.loads((FOLDER.parent / "unseen" / f"{file}.json").read_text())
+    assert f"{told['loss']:.3f}" in PAGE

@@ -53,7 +53,7 @@ def test_both_versions_are_read(tmp_path, name):
     ("content", "message"),
     [
         ("{", "must be a SQuAD JSON; it cannot be read"),
-        ("[]", "data → paragraphs → qas → answers; it is built otherwise: TypeError"),
+        ("[]", "data → paragraphs → qas → answers; it is not: TypeError"),
         ('{"data": [{"title": "x"}]}', "KeyError: 'paragraphs'"),
         ('{"data": []}', "must have questions; it has none"),
         (

@@ -113,7 +113,8 @@ def finetune(
 ) -> None:
     """Fine-tune a pre-trained BERT or RoBERTa to classify texts or pairs of texts, or to find answers."""
     if (pairs is None) == (questions is None):
-        raise UsageError("exactly one of --pairs and --questions must be given: what to learn.")
+        got = "neither" if pairs is None else "both"
+        raise UsageError(f"exactly one of --pairs and --questions must be given: what to learn; got {got}.")
     with a_run():
         from anyformer import training
         from anyformer.training.run.recipe import changed

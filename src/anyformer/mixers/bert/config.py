@@ -97,7 +97,7 @@ Names = dict[Any, Any] | None
 def _both_ways(id2label: Names, label2id: Names) -> tuple[Names, Names]:
     """The names of classes by number, and the numbers by name; `transformers` leaves either as it is.
 
-    LABEL_0, LABEL_1, … are what it makes up, so beside other names they say nothing.
+    LABEL_0, LABEL_1, … are its placeholders; they are ignored where real names are given.
     """
     if id2label is None:
         return (None, None) if label2id is None else ({number: name for name, number in label2id.items()}, label2id)

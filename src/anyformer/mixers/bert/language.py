@@ -56,7 +56,7 @@ class MixerBertForMaskedLM(WordPredicting):
     """Masked words.
 
     `logits` are (batch, tokens, vocabulary) as ever, but in training with labels (labelled tokens, vocabulary), in the
-    order of `labels[labels != -100]`: the other six of seven tokens would take most of the step.
+    order of `labels[labels != -100]`: scoring the six of seven tokens without a label would take most of the time.
     """
 
     def __init__(self, config: MixerBertConfig) -> None:

@@ -1,1 +1,1 @@
-"""A comparison of mixers that would pass review: pairs split without leaks, baselines beside the models, intervals."""
+"""A comparison of mixers: pairs split without leaks, baselines beside the models, intervals."""

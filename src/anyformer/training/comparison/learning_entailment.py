@@ -55,13 +55,13 @@ class Tuning(RunJob):
 
     @classmethod
     def of(cls, experiment: Experiment, learner: Learner, seed: int, asked: float | None) -> Self:
-        """Named for all of them."""
+        """The job of an entrant, a seed and a rate."""
         rate = "chosen" if asked is None else f"{asked:g}"
         return cls(f"tuning-{learner.name}-{seed}-{rate}", experiment, learner, seed, asked)
 
     @property
     def folder(self) -> RunFolder:
-        """Its run."""
+        """Of the fine-tuning."""
         return self.experiment.run("tuning", self.name.removeprefix("tuning-"))
 
     @property
@@ -118,7 +118,7 @@ class Test(ResultJob):
 
     @classmethod
     def of(cls, experiment: Experiment, learner: Learner, seed: int) -> Self:
-        """Named for both."""
+        """The job of a learner and a seed."""
         return cls(f"test-{learner.name}-{seed}", experiment, learner, seed)
 
     @property
@@ -129,7 +129,7 @@ class Test(ResultJob):
 
     @property
     def needs(self) -> Sequence[Job]:
-        """All that is still to choose, for all learners: nothing may be left to choose when somebody looks."""
+        """All learning rates that are still to choose, of all learners: no test prediction is made before."""
         return (*self.candidates, *choices_left(self.experiment))
 
     @property
@@ -168,7 +168,7 @@ class BaselineTest(ResultJob):
 
     @classmethod
     def of(cls, experiment: Experiment, baseline: Baseline) -> Self:
-        """Named for the method."""
+        """The job of a baseline."""
         return cls(f"baseline-{baseline.name.replace(' ', '-')}", experiment, baseline)
 
     @property

@@ -29,12 +29,12 @@ class RateTrial(RunJob):
 
     @classmethod
     def of(cls, experiment: Experiment, entrant: Entrant, rate: float) -> Self:
-        """Named for entrant and rate."""
+        """The job of an entrant and a rate."""
         return cls(f"rate-{entrant.name}-{rate:g}", experiment, entrant, rate)
 
     @property
     def folder(self) -> RunFolder:
-        """Its run."""
+        """Of the pre-training."""
         return self.experiment.run("rates", f"{self.entrant.name}-{self.rate:g}")
 
     @property
@@ -43,7 +43,7 @@ class RateTrial(RunJob):
         return last(self.folder, "validation_loss")
 
     def do(self, watching: Watching) -> None:
-        """Train."""
+        """Pre-train, or go on with it."""
         steps = self.experiment.budget.trial_steps
         recipe = self.entrant.recipe(self.experiment.budget, 0, self.rate)
         recipe = recipe.changed(schedule={"steps": steps, "evaluate_every": steps, "save_every": steps})
@@ -89,12 +89,12 @@ class Pretraining(RunJob):
 
     @classmethod
     def of(cls, experiment: Experiment, entrant: Entrant, seed: int) -> Self:
-        """Named for entrant and seed."""
+        """The job of an entrant and a seed."""
         return cls(f"pretraining-{entrant.name}-{seed}", experiment, entrant, seed)
 
     @property
     def folder(self) -> RunFolder:
-        """Its run."""
+        """Of the pre-training."""
         return self.experiment.run("pretraining", f"{self.entrant.name}-{self.seed}")
 
     @property
@@ -108,7 +108,7 @@ class Pretraining(RunJob):
         return rate_trials(self.experiment, self.entrant)
 
     def do(self, watching: Watching) -> None:
-        """Train."""
+        """Pre-train, or go on with it."""
         with watching(f"{self.entrant.name}, seed {self.seed}: words", self.recipe.schedule) as watch:
             pretrain(self.recipe, self.experiment.text, self.folder.place, watch)
 
@@ -123,7 +123,7 @@ class Words(ResultJob):
 
     @classmethod
     def of(cls, experiment: Experiment, entrant: Entrant, seed: int) -> Self:
-        """Named for entrant and seed."""
+        """The job of an entrant and a seed."""
         return cls(f"words-{entrant.name}-{seed}", experiment, entrant, seed)
 
     @property

@@ -36,7 +36,7 @@ def read_questions(source: str | Path) -> tuple[Question, ...]:
         ) from error
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise TrainingError(
-            f"{place} must be a SQuAD JSON, data → paragraphs → qas → answers; it is built otherwise:"
+            f"{place} must be a SQuAD JSON, data → paragraphs → qas → answers; it is not:"
             f" {raised(error)}. Give another."
         ) from error
     if not questions:

@@ -15,8 +15,8 @@ _NEGATED: Final = re.compile(r"(?:non|not)[-_ ](.+)")
 class Coarsening:
     """What a model's classes and the data's labels both become, so that they can be compared.
 
-    A model answers with its likeliest class, which is then mapped: probabilities are not added up. So did those who
-    made HANS.
+    A model answers with its likeliest class, which is then mapped: probabilities are not added up, as HANS's authors do
+    it.
     """
 
     classes: Mapping[str, str]

@@ -57,7 +57,7 @@ class Provenance:
     unlabelled: int
     """Rows that were left out since they have no label."""
     predictions: str
-    """The digest of ids and answers, which rounding does not change."""
+    """The digest of ids and answers, which rounding hardly ever changes."""
     file: str
     """The sha256 of the file with the predictions."""
 

@@ -55,7 +55,7 @@ class Predictions:
     def digest(self) -> str:
         """The sha256 of ids and answers: equal where two runs say the same of the same rows.
 
-        Numbers count to three decimals, and probabilities not at all, so that rounding does not show.
+        Numbers count to three decimals, and probabilities not at all, so that rounding hardly ever shows.
         """
         return digest_of_answers(
             [one if isinstance(one, str) else f"{one + 0.0:.3f}" for one in self.predicted], self.ids

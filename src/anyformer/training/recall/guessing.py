@@ -21,12 +21,13 @@ def by_chance(layout: Layout) -> float:
 
 
 def without_matching(pairs: int) -> float:
-    """Any value that is present: the most that can be had for a question by content without comparing keys."""
+    """How often any value of the sequence is right: the most that is possible by content without comparing keys."""
     return 1 / pairs
 
 
 def best_rule(layout: Layout, batch: Batch) -> tuple[str, float]:
-    """The best of all simple rules that compare no keys, and how often it is right: a question's leaks show here.
+    """The best of all simple rules that compare no keys, and how often it is right; above 1/pairs, the sequences
+    leak the answer.
 
     The rules: always the same value; always the same value for the same key; for the n-th query the value of the m-th
     pair; the value so many tokens before. The best one is chosen on the first half of the sequences, and its share of

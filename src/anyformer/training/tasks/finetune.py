@@ -141,5 +141,5 @@ def require_classes(pairs: Pairs) -> None:
 
 
 def digest_of(examples: Examples) -> str:
-    """Of all that they say, not of where they come from: the repr of frozen data shows all of it."""
+    """Of the examples themselves, wherever they come from: the repr of frozen data shows all of it."""
     return hashlib.sha256(repr(examples).encode()).hexdigest()

@@ -274,7 +274,7 @@ def _require_room(make: Callable[[], torch.nn.Module]) -> None:
             size = sum(one.numel() * one.element_size() for one in make().parameters())
     except RuntimeError as error:  # the product of its sizes does not even fit an integer
         raise TrainingError(
-            f"a model must fit into memory; this one does not: {error!s:.200}. Ask for less."
+            f"a model must fit into memory; this one does not: {error!s:.200}. Choose fewer layers or a smaller width."
         ) from error
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else math.inf
     if size > there:

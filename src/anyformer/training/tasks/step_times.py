@@ -11,10 +11,10 @@ from anyformer.training.tasks.masked_words import Marks, MaskedWords
 from anyformer.training.tasks.pretrain import Prepared, fresh
 
 
-def step_times(recipes: Mapping[str, Recipe], text: Prepared, rounds: int = 5) -> dict[str, float]:
+def step_times(recipes: Mapping[str, Recipe], text: Prepared, rounds: int = 15) -> dict[str, float]:
     """Milliseconds of forward and backward for each recipe on a part of a batch: medians over interleaved rounds.
 
-    It is the time of the processor, all threads together: other programs on the machine do not add to it.
+    It is the time of the processor, all threads together: other programs on the machine add little to it.
     """
     marks = Marks.of(text.tokenizer)
     seconds: dict[str, list[float]] = {}
