@@ -125,7 +125,7 @@ def table(
     cells = _columns(len(columns), rows)
     return Tabular(
         [
-            Column(head, cells[place], is_right=head in right, wraps=head in wrapping)
+            Column(_head(head), cells[place], is_right=head in right, wraps=head in wrapping)
             for place, head in enumerate(columns)
         ]
     )
@@ -137,8 +137,13 @@ def narrow_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> Tabular
     Line feeds in its heads say where they may be broken.
     """
     cells = _columns(len(heads), rows)
-    first, *others = (Column(head, cells[place], is_right=place > 0) for place, head in enumerate(heads))
+    first, *others = (Column(_head(head), cells[place], is_right=place > 0) for place, head in enumerate(heads))
     return Tabular([replace(first, is_name=True), *others], gap=1)
+
+
+def _head(text: str) -> str:
+    """Its line feeds say where it may be broken."""
+    return "\n".join(map(visible, text.split("\n")))
 
 
 def _columns(count_of_columns: int, rows: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:

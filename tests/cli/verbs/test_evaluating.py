@@ -218,6 +218,57 @@ def test_bad_requests_leave_nothing_behind(refused, classifier, words, tmp_path,
     assert not (tmp_path / "out").exists()
 
 
+def test_nothing_but_earlier_results_is_replaced(call, refused, classifier, tmp_path):
+    data = table(tmp_path / "p.tsv", ("text", "label"), [("a dog", "neutral")])
+    before = data.read_bytes()
+    assert "must not replace the data" in refused(*predicting(classifier, data, data), kind="TrainingError")
+    inside = classifier / "config.json"
+    assert "the folder of the model" in refused(*predicting(classifier, data, inside), kind="TrainingError")
+    (tmp_path / "mine.txt").write_text('{"id": 3, "text": "mine"}\n')
+    for verb in ("evaluate", "predict"):
+        place = tmp_path / "mine.txt" if verb == "predict" else tmp_path
+        (tmp_path / "evaluation.json").write_text('{"model": "mine"}')
+        told = refused(verb, classifier, "--pairs", data, "-o", place, kind="TrainingError")
+        assert "only earlier results are replaced" in told
+    assert "is a folder" in refused(*predicting(classifier, data, tmp_path), kind="TrainingError")
+    assert "is a file" in refused("evaluate", classifier, "--pairs", data, "-o", data, kind="TrainingError")
+    assert data.read_bytes() == before
+    assert json.loads(inside.read_text())["model_type"] == "mixer-bert"
+    for _ in range(2):  # the second time its own results are there
+        assert call("evaluate", classifier, "--pairs", data, "-o", tmp_path / "new").code == 0
+        assert call(*predicting(classifier, data, tmp_path / "new.jsonl")).code == 0
+
+
+def predicting(model, data, place):
+    return "predict", model, "--pairs", data, "-o", place
+
+
+def test_wrong_questions_are_refused_before_anything_is_predicted(refused, classifier, tmp_path, monkeypatch):
+    monkeypatch.setattr("anyformer.training.evaluation.evaluating.predict", lambda *_: 1 / 0)
+    data = table(tmp_path / "p.tsv", ("text", "label"), [("a dog", "neutral"), ("a cat", "bright")])
+    asked = ("evaluate", classifier, "--pairs", data, "-o", tmp_path / "out")
+    assert "the data has bright" in refused(*asked, kind="TrainingError")
+    fitting = (*asked, "--map", "bright=neutral")
+    for more, message in (
+        (("--task", "nosuch"), "must be one of cola"),
+        (("--task", "stsb"), "measured by pearson and spearman, and this model predicts classes"),
+        (("--map", "dull=neutral"), "must be a class of the model"),
+    ):
+        assert message in refused(*fitting, *more, kind="TrainingError")
+    twice = ("--map", "Neutral=entailment", "--map", "neutral=contradiction")
+    assert "neutral is there more than once" in refused(*asked, *twice, kind="UsageError")
+    asked = ("evaluate", classifier, "--pairs", f"{data}?task=regression", "-o", tmp_path / "out")
+    assert "which is task=classes; got task=regression" in refused(*asked, kind="TrainingError")
+
+
+def test_one_class_alone_is_measured_without_a_warning(call, classifier, tmp_path):
+    data = table(tmp_path / "p.tsv", ("text", "label"), [("a dog", "yes"), ("a cat", "yes")])
+    mapped = [part for name in THREE for part in ("--map", f"{name}=yes")]
+    told = call("evaluate", classifier, "--pairs", data, "-o", tmp_path / "out", "--json", *mapped)
+    assert (told.data["accuracy"], told.data["confusion"]) == (1, [[2]])
+    assert "Warning" not in told.err
+
+
 def test_a_model_without_a_trained_head_is_refused(refused, words, tmp_path):
     (tmp_path / "p.tsv").write_text("text\tlabel\na\tneutral\n")
     told = refused("evaluate", words, "-o", tmp_path / "o", "--pairs", tmp_path / "p.tsv", kind="TrainingError")

@@ -1,5 +1,7 @@
 """The comparison's tables and pictures, from results that are made up: every number is where it should be."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -140,3 +142,38 @@ def test_results_come_back_as_they_were(tmp_path):
     said = system("attention", PRETRAINED, 0.8).results[0]
     said.save(tmp_path / "said.json")
     assert Said.load(tmp_path / "said.json") == said
+
+
+def width(one):
+    return one.difference.high - one.difference.low
+
+
+def test_pairs_that_share_texts_are_resampled_together():
+    right = np.repeat(np.arange(20) % 2, 10).astype(float)
+    systems = tuple(
+        LearnedEntailment(name, what, (), np.stack([scores]))
+        for name, what, scores in (
+            ("pair words", BASELINE, 1 - right),
+            *(("overlap", BASELINE, 0 * right), ("a", PRETRAINED, right), ("a", UNTRAINED, 0 * right)),
+        )
+    )
+    groups = (tuple(range(200)), tuple(np.repeat(range(20), 10).tolist()))
+    apart, together = (_entailment_compared(systems, those, Over.EXAMPLES) for those in groups)
+    # Twenty groups of ten equal pairs: an interval wider by √10.
+    assert all(width(wide) > 2 * width(one) for one, wide in zip(apart, together, strict=True))
+
+
+def test_neighbouring_windows_are_resampled_together():
+    runs = np.repeat(np.random.default_rng(0).normal(0, 1, 20), 8)
+    mixed = np.random.default_rng(1).permutation(runs)
+
+    def compared(losses):
+        first, second = words("convolution", 3.5, seeds=1), words("attention", 3.0, seeds=1)
+        scored = [
+            replace(one, results=(replace(one.results[0], scores=WordScores(row, row, 19)),))
+            for one, row in ((first, losses), (second, 0 * losses))
+        ]
+        (found,) = _words_compared(tuple(scored), Over.EXAMPLES)
+        return width(found)
+
+    assert compared(runs) > 2 * compared(mixed)

@@ -89,3 +89,18 @@ def test_a_job_that_fails_is_free_again(tmp_path):
     with pytest.raises(Failure):
         list(work([Fails("one", tmp_path)], tmp_path / "locks", watching))
     assert names(work([Write("one", tmp_path)], tmp_path / "locks", watching)) == ["one"]
+
+
+def test_a_job_that_another_process_has_done_meanwhile_is_not_done_again(tmp_path):
+    """It was missing when this process looked, and is there once the lock is held."""
+    looks = iter([False])
+
+    @dataclass(frozen=True)
+    class Late(Write):
+        @property
+        def is_complete(self) -> bool:
+            return next(looks, True)
+
+    late = Late("one", tmp_path)
+    assert names(work([late], tmp_path / "locks", watching, patience=0.01)) == []
+    assert late.done == []

@@ -11,7 +11,10 @@ from anyformer.training.comparison.entrants import entrants_of
 from anyformer.training.comparison.learning_entailment import Test as LookedAt
 from anyformer.training.comparison.learning_entailment import Tuning, learners_of
 from anyformer.training.comparison.learning_words import RateTrial, Words, chosen_rate
-from anyformer.training.comparison.runs import begin, compare, goals
+from anyformer.training.comparison.results import WordsResult
+from anyformer.training.comparison.runs import begin, compare, goals, identity
+from anyformer.training.evaluation.words import windows_in
+from anyformer.training.tasks.finetune import digest_of
 from tests.training.comparison.small import CORPUS, OTHER, budget, entailment, experiment, quietly
 
 pytestmark = pytest.mark.slow
@@ -146,3 +149,28 @@ def test_predictions_for_another_test_set_are_refused(finished, tmp_path):
     file.write_text("{}")
     with pytest.raises(TrainingError, match=r"must hold a result as it was written.*Delete it"):
         _ = look.result
+
+
+def test_rates_of_fine_tuning_are_chosen_on_the_pairs_for_validation(finished):
+    made, _ = finished
+    for learner in learners_of(made):
+        for rate in made.budget.tuning_rates:
+            run = Tuning.of(made, learner, 0, rate).folder.identity_file
+            told = json.loads(run.read_text())["identity"]
+            assert told["held_out"] == digest_of(made.entailment.validation.pairs)
+
+
+def test_words_are_measured_on_the_text_that_is_for_it(finished):
+    made, _ = finished
+    windows = windows_in(made.measured, made.budget.recipe.text)
+    assert windows != windows_in(made.text.valid, made.budget.recipe.text)
+    for entrant in made.entrants:
+        assert len(WordsResult.load(Words.of(made, entrant, 0).file).scores.losses) == windows
+
+
+@pytest.mark.parametrize("changed", [{"tuning_rates": (0.5,)}, {"rates": (0.5,)}, {"trial_steps": 9}, {"epochs": 9.0}])
+def test_another_budget_is_another_comparison(changed):
+    first, other = (
+        identity(spent, CORPUS, (None, OTHER), entailment()) for spent in (budget(), replace(budget(), **changed))
+    )
+    assert first != other

@@ -11,6 +11,7 @@ from anyformer.training.comparison.statistics import (
     Interval,
     Over,
     Verdict,
+    _seed_spread,
     compare,
     compare_all,
     holm,
@@ -305,3 +306,22 @@ def test_pairs_that_show_a_difference_show_it_as_often_as_said():
 def test_what_cannot_be_judged_is_refused(call, message):
     with pytest.raises(TrainingError, match=message):
         call()
+
+
+LEVELS = np.repeat([[0.5], [0.6], [0.7]], 100, axis=1)
+"""Three seeds that differ alike on all examples."""
+
+
+@pytest.mark.parametrize("other", [np.zeros(100), np.repeat([[0.0], [1e-6], [2e-6]], 100, axis=1)])
+def test_beside_a_system_that_hardly_varies_the_interval_is_student_s(other):
+    found, wanted = compare(LEVELS, other, draws=100_000).difference, mean_interval([0.5, 0.6, 0.7])
+    # Ends of 95 % of 100,000 draws from t with 2 degrees of freedom and scale 0.058: a deviation of 0.002.
+    assert found.low == pytest.approx(wanted.low, abs=0.01)
+    assert found.high == pytest.approx(wanted.high, abs=0.01)
+
+
+def test_seeds_that_differ_on_one_example_vary_by_nothing_else():
+    """What seeds and examples vary by together is in the resampled examples already."""
+    scores = np.zeros((2, 50))
+    scores[0, 7] = 1.0
+    assert _seed_spread(scores, np.arange(50)).squared_error == pytest.approx(0.0, abs=1e-15)

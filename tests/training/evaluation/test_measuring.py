@@ -166,8 +166,33 @@ def test_what_cannot_be_measured_is_refused():
         measure(predictions(THREE, ["neutral", "neutral"], ["neutral", None]))
     with pytest.raises(TrainingError, match=r"must be one of cola, .*; got 'squad'"):
         measure(predictions(THREE, ["neutral"], ["neutral"]), task="squad")
-    with pytest.raises(TrainingError, match="stsb is measured by pearson and spearman; for these labels there is no"):
+    with pytest.raises(
+        TrainingError, match="stsb is measured by pearson and spearman, and this model"
+    ):
         measure(predictions(THREE, ["neutral"], ["neutral"]), task="stsb")
     with pytest.raises(TrainingError, match="one prediction a label, and a label; got 0 predictions for 0"):
         class_scores([], [])
     assert set(REPORTED) >= {"cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte", "wnli"}
+
+
+def test_a_stray_label_beside_one_that_denies_is_refused():
+    with pytest.raises(TrainingError, match=r"the data has typo\."):
+        Coarsening.between(THREE, ("entailment", "non-entailment", "typo"))
+
+
+def test_numbers_take_no_mapping_and_no_task_of_classes():
+    with pytest.raises(TrainingError, match=r"only classes can be mapped; this model predicts a number. Leave a out"):
+        measure(numbers([1, 2], [1.0, 3.0]), mapped={"a": "b"})
+    with pytest.raises(TrainingError, match="cola is measured by matthews, and this model predicts a number"):
+        measure(numbers([1, 2], [1.0, 3.0]), task="cola")
+
+
+def test_the_f1_of_one_class_is_for_two_classes_only():
+    names = ("0", "1", "2")
+    assert "f1" not in measure(predictions(names, names, names)).measures.scores
+    assert "f1" in measure(predictions(names[:2], names[:2], names[:2])).measures.scores
+
+
+def test_digests_of_numbers_do_not_depend_on_the_sign_of_nothing():
+    assert numbers([-0.0001], [None]).digest() == numbers([0.0001], [None]).digest()
+    assert numbers([-0.0006], [None]).digest() != numbers([0.0001], [None]).digest()

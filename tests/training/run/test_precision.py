@@ -48,8 +48,7 @@ def test_what_is_measured_is_computed_in_32_bits(tmp_path, prepared):
     assert "validation_loss" in first[0]
 
 
-@pytest.mark.parametrize("precision", ["bf16", "fp16"])
-def test_an_interrupted_run_in_16_bits_ends_with_the_same_bits(tmp_path, prepared, precision):
+def test_an_interrupted_run_in_16_bits_ends_with_the_same_bits(tmp_path, prepared):
     class Stop(Exception):
         pass
 
@@ -57,7 +56,7 @@ def test_an_interrupted_run_in_16_bits_ends_with_the_same_bits(tmp_path, prepare
         if row["step"] == 7:
             raise Stop
 
-    asked = recipe(steps=10, precision=precision)
+    asked = recipe(steps=10, precision="bf16")
     with pytest.raises(Stop):
         pretrain(asked, prepared, tmp_path / "stopped", stop)
     stopped, whole = (pretrain(asked, prepared, tmp_path / name) for name in ("stopped", "whole"))
@@ -141,3 +140,19 @@ def test_the_start_is_the_recipes(prepared):
     assert bert[:, :12].all()
     with pytest.raises(TrainingError, match="start must be one of neighbours, bert; got 'random'"):
         recipe().changed(architecture={"start": "random"})
+
+
+@pytest.mark.skipif(torch.accelerator.is_available(), reason="this machine computes in fp16")
+def test_fp16_is_refused_where_it_would_silently_be_fp32():
+    with pytest.raises(TrainingError, match=r"computes in; fp16 is not, on cpu. Choose bf16 or fp32"):
+        accelerator("fp16")
+
+
+def test_next_words_are_measured_in_32_bits(tmp_path, prepared):
+    """As masked words are, though their task calls the whole model."""
+    changed = {"architecture": {"mixers": (Attention(2),)}, "text": {"task": "next-words"}}
+    first = [
+        pretrain(recipe(steps=1, precision=precision).changed(**changed), prepared, tmp_path / precision).rows()[0]
+        for precision in ("fp32", "bf16")
+    ]
+    assert first[0] == first[1]

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from anyformer.errors import TrainingError
 from anyformer.training import Schedule, Text
-from anyformer.training.tasks.masked_words import IGNORED, Marks, MaskedWords
+from anyformer.training.tasks import masked_words
+from anyformer.training.tasks.masked_words import EVALUATED, IGNORED, Marks, MaskedWords
 
 PAD, UNKNOWN, START, END, MASK = range(5)
 MARKS = Marks(start=START, end=END, mask=MASK, vocabulary=300, special=(PAD, UNKNOWN, START, END, MASK))
@@ -81,6 +82,15 @@ def test_a_batch_depends_on_seed_and_step_alone():
 
 
 def test_a_corpus_shorter_than_one_sequence_is_refused():
-    with pytest.raises(TrainingError, match=r"at least one sequence of 32 tokens .* got 31 tokens"):
+    with pytest.raises(TrainingError, match=r"at least one sequence of 32 tokens; got 31 tokens"):
         task(Text(tokens=32), tokens=31)
     task(Text(tokens=32), tokens=32).batch(0)
+
+
+def test_every_window_that_is_evaluated_is_another(monkeypatch):
+    seen = []
+    nothing = {"loss": 0.0, "right": 0.0, "words": 1.0}
+    monkeypatch.setattr(masked_words, "_judged", lambda _, batch: seen.extend(batch["input_ids"].tolist()) or nothing)
+    ids = np.random.default_rng(0).integers(5, 300, 5000)
+    MaskedWords(ids, ids, MARKS, Text(tokens=64), Schedule()).evaluate(None)
+    assert len({tuple(window) for window in seen}) == len(seen) == EVALUATED

@@ -95,4 +95,8 @@ def _mapping(given: Sequence[str]) -> dict[str, str]:
     for text, (old, sign, new) in zip(given, parts, strict=True):
         if not (old.strip() and sign and new.strip()):
             raise UsageError(f"--map must read OLD=NEW, such as neutral=not_entailment; got {text!r}.")
-    return {old.strip(): new.strip() for old, _, new in parts}
+    told = {old.strip(): new.strip() for old, _, new in parts}
+    if len(told) < len(parts):
+        twice = next(old.strip() for old, *_ in parts if [one.strip() for one, *_ in parts].count(old.strip()) > 1)
+        raise UsageError(f"--map must name each class or label once; {twice} is there more than once. Leave one out.")
+    return told

@@ -44,13 +44,13 @@ class Coarsening:
         classes = {name: asked.get(name, name) for name in names}
         become = {label: asked.get(label, label) for label in found}
         foreign = sorted(set(become.values()) - set(classes.values()))
-        for label in foreign:
-            if (kept := negated(label)) in classes.values():
-                classes = {name: now if now == kept else label for name, now in classes.items()}
-                break
-        for now in sorted(set(classes.values())):
-            if (kept := negated(now)) in become.values() and set(classes.values()) == {kept, now}:
-                become = {label: new if new == kept else now for label, new in become.items()}
+        denying = next((label for label in foreign if negated(label) in classes.values()), None)
+        if denying is not None:
+            classes = {name: now if now == negated(denying) else denying for name, now in classes.items()}
+        elif len(two := sorted(set(classes.values()))) == 2:
+            for kept, now in (two, reversed(two)):
+                if negated(now) == kept and kept in become.values():
+                    become = {label: new if new == kept else now for label, new in become.items()}
         _require_common(classes, become)
         return cls(classes, become)
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,10 +16,10 @@ from anyformer.atomic import write_text
 from anyformer.errors import TrainingError
 from anyformer.training.data.corpora import open_corpus
 from anyformer.training.data.questions import read_questions
-from anyformer.training.data.rows import parse_source
+from anyformer.training.data.rows import Source, parse_source
 from anyformer.training.data.tables import read_table
 from anyformer.training.data.tokens import write_tokens
-from anyformer.training.evaluation.measuring import REPORTED, Evaluation, measure
+from anyformer.training.evaluation.measuring import REPORTED, Evaluation, measure, require_measurable
 from anyformer.training.evaluation.predicting import (
     Predictions,
     class_names,
@@ -42,6 +43,8 @@ from anyformer.training.tasks.spans import windows_of
 
 PREDICTIONS: Final = "predictions.jsonl"
 EVALUATION: Final = "evaluation.json"
+_START: Final = 1 << 20
+_EVALUATION: Final = re.compile(r'\{\s*"model": ".*",\s*"weights": "')
 
 
 @final
@@ -127,14 +130,20 @@ def evaluate(
         task: of GLUE, whose measures are reported; by default that of "glue:mrpc" and so on.
         mapped: classes of the model and labels of the data with what they become.
     """
-    bert, tokenizer = fine_tuned_classifier(model)
     source = parse_source(pairs)
-    table = read_table(source, not class_names(bert), by)
+    for name in (PREDICTIONS, EVALUATION):
+        require_replaceable(output / name, model, source.name)
+    bert, tokenizer = fine_tuned_classifier(model)
+    names = class_names(bert)
+    _require_kind(source, names)
+    table = read_table(source, not names, by)
     labelled = table.labelled()
     if not len(labelled):
         raise TrainingError(f"{source} must have rows with labels; it has none. Use predict for it.")
+    task = task or (source.glue if source.glue in REPORTED else None)
+    require_measurable(names, labelled.labels, task, mapped)
     made = predict(bert, tokenizer, labelled)
-    found = measure(made, labelled.columns, task or (source.glue if source.glue in REPORTED else None), mapped)
+    found = measure(made, labelled.columns, task, mapped)
     file = save_predictions(made, output / PREDICTIONS)
     counts = (len(labelled), len(table) - len(labelled))
     evaluated = Evaluated(Provenance(str(model), weights_digest(bert), pairs, *counts, made.digest(), file), found)
@@ -144,6 +153,8 @@ def evaluate(
 
 def evaluate_questions(model: Path, questions: Path, output: Path) -> EvaluatedAnswers:
     """Answer the questions of a SQuAD JSON and measure exact matches and F1."""
+    for name in (PREDICTIONS, EVALUATION):
+        require_replaceable(output / name, model, str(questions))
     bert, tokenizer = fine_tuned_reader(model)
     asked = read_questions(questions)
     windows = windows_of(asked, tokenizer, bert.config)
@@ -168,6 +179,7 @@ def evaluate_words(model: Path, corpus: str, output: Path, tokens: int | None = 
             tokenizer is the same can be compared window by window.
         tokens: of each window; by default as many as the model takes.
     """
+    require_replaceable(output / EVALUATION, model, corpus)
     bert, tokenizer = masked_model(model)
     most = longest_input(bert.config)
     if tokens is not None and tokens > most:
@@ -185,9 +197,44 @@ def evaluate_words(model: Path, corpus: str, output: Path, tokens: int | None = 
 
 def predict_rows(model: Path, pairs: str, place: Path) -> tuple[Predictions, str]:
     """Predict for all rows, with or without labels, into a file; the predictions and the file's sha256."""
+    source = parse_source(pairs)
+    require_replaceable(place, model, source.name)
     bert, tokenizer = fine_tuned_classifier(model)
-    made = predict(bert, tokenizer, read_table(parse_source(pairs), not class_names(bert)))
+    names = class_names(bert)
+    _require_kind(source, names)
+    made = predict(bert, tokenizer, read_table(source, not names))
     return made, save_predictions(made, place)
+
+
+def require_replaceable(file: Path, model: Path, data: str) -> None:
+    """Refuse to write where that would destroy the model, the data, or anything but an earlier result."""
+    folder = file.parent
+    if file.is_dir() or (folder.exists() and not folder.is_dir()):
+        got = f"{file} is a folder" if file.is_dir() else f"{folder} is a file"
+        raise TrainingError(f"results must go to a file in a folder; {got}. Name another output.")
+    if file.resolve().is_relative_to(model.resolve()):
+        raise TrainingError(f"results must not go into the folder of the model; got {file}. Name another output.")
+    if file.resolve() == Path(data).resolve():
+        raise TrainingError(f"results must not replace the data; got {file} for both. Name another output.")
+    if file.exists() and not _is_result(file):
+        raise TrainingError(f"only earlier results are replaced; {file} is something else. Name another output.")
+
+
+def _is_result(file: Path) -> bool:
+    """Whether it is empty, or starts as predictions or an evaluation do."""
+    with file.open("rb") as opened:
+        start = opened.read(_START).decode(errors="replace")
+    first = start.partition("\n")[0]
+    return not start or bool(re.match(r'\{"id": .*"predicted": ', first)) or bool(_EVALUATION.match(start))
+
+
+def _require_kind(source: Source, names: Sequence[str]) -> None:
+    """Refuse labels that are asked for as numbers where the model predicts classes, and the other way round."""
+    kind = "classes" if names else "regression"
+    if source.kind not in (None, kind):
+        raise TrainingError(
+            f"labels must be what the model predicts, which is task={kind}; got task={source.kind}. Leave it out."
+        )
 
 
 def _save(told: Mapping[str, Any], output: Path) -> None:

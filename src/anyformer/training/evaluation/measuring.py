@@ -1,6 +1,7 @@
 """How good predictions are: GLUE's measures, how sure they are, and where the mistakes are."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, final
@@ -8,6 +9,7 @@ from typing import Any, Final, final
 from scipy.stats import binomtest
 
 from anyformer.errors import TrainingError
+from anyformer.training.data.tables import Label
 from anyformer.training.evaluation.coarsening import Coarsening
 from anyformer.training.evaluation.predicting import Predictions
 from anyformer.training.tasks.label_scores import class_scores, number_scores, scikit_metrics
@@ -23,6 +25,8 @@ REPORTED: Final = {
     **dict.fromkeys(("sst2", "mnli", "mnli_matched", "mnli_mismatched", "qnli", "rte", "wnli"), ("accuracy",)),
 }
 """The measures that GLUE reports, by task."""
+OF_NUMBERS: Final = ("pearson", "spearman", "mean_squared_error")
+"""The measures of predicted numbers; all others are of classes."""
 POSITIVE: Final = ("equivalent", "duplicate", "1")
 """The classes whose F1 GLUE reports, in MRPC and QQP."""
 
@@ -114,14 +118,39 @@ def measure(
     Raises:
         TrainingError: if rows lack labels, or the labels are not the model's classes.
     """
-    if None in predictions.labels:
-        missing = sum(label is None for label in predictions.labels)
-        raise TrainingError(f"all rows to measure must have labels; {missing} have none. Leave them out.")
-    if task is not None and task not in REPORTED:
-        raise TrainingError(f"a task of GLUE must be one of {', '.join(REPORTED)}; got {task!r}.")
+    require_measurable(predictions.names, predictions.labels, task, mapped)
     if not predictions.names:
         return _of_numbers(predictions, columns or {}, task)
     return _of_classes(predictions, columns or {}, task, mapped)
+
+
+def require_measurable(
+    names: Sequence[str], labels: Sequence[Label], task: str | None, mapped: Mapping[str, str] | None
+) -> None:
+    """Refuse what `measure` cannot measure, which needs no predictions to be known.
+
+    Args:
+        names: the model's classes; none if it predicts a number.
+        labels: of the rows.
+        task: as for `measure`.
+        mapped: as for `measure`.
+    """
+    if None in labels:
+        missing = sum(label is None for label in labels)
+        raise TrainingError(f"all rows to measure must have labels; {missing} have none. Leave them out.")
+    if task is not None and task not in REPORTED:
+        raise TrainingError(f"a task of GLUE must be one of {', '.join(REPORTED)}; got {task!r}.")
+    wanted = REPORTED.get(task or "", ())
+    if wanted and bool(names) == bool(set(wanted) & set(OF_NUMBERS)):
+        kind = "classes" if names else "a number"
+        raise TrainingError(
+            f"{task} is measured by {' and '.join(wanted)}, and this model predicts {kind}. Leave the task out, or give"
+            " its own data and model."
+        )
+    if names:
+        Coarsening.between(names, map(str, labels), mapped)
+    elif mapped:
+        raise TrainingError(f"only classes can be mapped; this model predicts a number. Leave {', '.join(mapped)} out.")
 
 
 def _of_classes(
@@ -131,7 +160,7 @@ def _of_classes(
     common = Coarsening.between(predictions.names, labels, mapped)
     truth = [common.labels[label] for label in labels]
     predicted = [common.classes[str(said)] for said in predictions.predicted]
-    confusion = scikit_metrics().confusion_matrix(truth, predicted, labels=list(common.names))
+    counts = Counter(zip(truth, predicted, strict=True))
     measures = _class_measures(truth, predicted)
     return Evaluation(
         task,
@@ -140,7 +169,7 @@ def _of_classes(
         _grouped(columns, truth, predicted, _class_measures),
         max(truth.count(name) for name in common.names) / len(truth),
         common.names,
-        tuple(tuple(row) for row in confusion.tolist()),
+        tuple(tuple(counts[true, said] for said in common.names) for true in common.names),
         common.rule,
     )
 
@@ -152,7 +181,7 @@ def _of_numbers(predictions: Predictions, columns: Mapping[str, Sequence[str]], 
     return Evaluation(
         task,
         measures,
-        _reported(task, measures.scores, ("pearson", "spearman", "mean_squared_error")),
+        _reported(task, measures.scores, OF_NUMBERS),
         _grouped(columns, truth, predicted, _number_measures),
     )
 

@@ -58,7 +58,7 @@ class Predictions:
         Numbers count to three decimals, and probabilities not at all, so that rounding hardly ever shows.
         """
         return digest_of_answers(
-            [one if isinstance(one, str) else f"{one + 0.0:.3f}" for one in self.predicted], self.ids
+            [one if isinstance(one, str) else f"{round(one, 3) + 0.0:.3f}" for one in self.predicted], self.ids
         )
 
     def rows(self) -> Iterator[dict[str, Any]]:

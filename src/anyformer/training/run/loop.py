@@ -27,6 +27,7 @@ from anyformer.training.run.processes import processes
 from anyformer.training.run.recipe import Schedule
 
 Batch = dict[str, Tensor]
+DIVERGED = "Lower the learning rate, or lengthen the warm-up; the run stays at its last checkpoint."
 
 
 class Task(ABC):
@@ -71,6 +72,8 @@ def train(model: nn.Module, task: Task, schedule: Schedule, folder: RunFolder, w
             done = Elapsed(step + 1, clock.seconds())
             metrics.add(step=done.step, **measured, seconds=done.seconds)
             last = done.step == schedule.steps
+            if last or done.step % schedule.evaluate_every == 0 or done.step % schedule.save_every == 0:
+                _require_finite(model, done.step)
             if last or done.step % schedule.evaluate_every == 0:
                 found = _evaluated(model, task, accelerator)
                 metrics.add(step=done.step, **found)
@@ -126,13 +129,19 @@ def _step(
     norm = accelerator.clip_grad_norm_(model.parameters(), schedule.clip)
     mean = float(accelerator.reduce(total, "mean"))
     if not math.isfinite(mean):
-        raise TrainingError(
-            f"the loss must be finite; in step {step + 1} it is {mean}. Lower the learning rate, or lengthen the"
-            " warm-up; the run stays at its last checkpoint."
-        )
+        raise TrainingError(f"the loss must be finite; in step {step + 1} it is {mean}. {DIVERGED}")
+    if accelerator.scaler is None and not math.isfinite(norm):  # a scaler leaves such a step out
+        raise TrainingError(f"gradients must be finite; in step {step + 1} their norm is {float(norm)}. {DIVERGED}")
     optimizer.step()
     optimizer.zero_grad()
     return {"loss": mean, "gradient_norm": float(norm), "learning_rate": schedule.rate(step)}
+
+
+def _require_finite(model: nn.Module, step: int) -> None:
+    """Refuse weights that a step has made infinite: they are neither kept nor measured."""
+    for name, parameter in model.named_parameters():
+        if not torch.isfinite(parameter).all():
+            raise TrainingError(f"weights must be finite; after step {step} those of {name} are not. {DIVERGED}")
 
 
 def _parts(batch: Batch, schedule: Schedule, accelerator: Accelerator) -> Iterator[tuple[Batch, float, bool]]:

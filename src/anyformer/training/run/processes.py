@@ -38,6 +38,11 @@ def accelerator(precision: str = FULL) -> Accelerator:
         raise TrainingError(
             f"the precision must be one that this machine computes in; {precision} is not: {error}. Choose fp32."
         ) from error
+    if precision != FULL and not made.native_amp:  # on CPUs `accelerate` leaves fp16 out without a word
+        raise TrainingError(
+            f"the precision must be one that this machine computes in; {precision} is not, on {made.device.type}."
+            " Choose bf16 or fp32."
+        )
     if made.distributed_type in SHARDED:
         raise TrainingError(
             f"accelerate must be configured for whole models; got {made.distributed_type.value}."
