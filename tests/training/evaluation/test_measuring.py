@@ -166,9 +166,7 @@ def test_what_cannot_be_measured_is_refused():
         measure(predictions(THREE, ["neutral", "neutral"], ["neutral", None]))
     with pytest.raises(TrainingError, match=r"must be one of cola, .*; got 'squad'"):
         measure(predictions(THREE, ["neutral"], ["neutral"]), task="squad")
-    with pytest.raises(
-        TrainingError, match="stsb is measured by pearson and spearman, and this model"
-    ):
+    with pytest.raises(TrainingError, match="stsb is measured by pearson and spearman, and this model"):
         measure(predictions(THREE, ["neutral"], ["neutral"]), task="stsb")
     with pytest.raises(TrainingError, match="one prediction a label, and a label; got 0 predictions for 0"):
         class_scores([], [])

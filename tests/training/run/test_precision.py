@@ -144,7 +144,7 @@ def test_the_start_is_the_recipes(prepared):
 
 @pytest.mark.skipif(torch.accelerator.is_available(), reason="this machine computes in fp16")
 def test_fp16_is_refused_where_it_would_silently_be_fp32():
-    with pytest.raises(TrainingError, match=r"computes in; fp16 is not, on cpu. Choose bf16 or fp32"):
+    with pytest.raises(TrainingError, match=r"fp16 needs a GPU, and there is none\. Choose bf16"):
         accelerator("fp16")
 
 

@@ -23,7 +23,7 @@ AtOnce = Annotated[
     int | None, typer.Option(help="Of them, how many at a time in each process: fewer need less memory.")
 ]
 Precision = Annotated[
-    str | None, typer.Option(help="What steps are computed in: fp32, bf16 or fp16; weights stay in fp32.")
+    str | None, typer.Option(help="What steps are computed in: fp32, bf16, on GPUs fp16; weights stay in fp32.")
 ]
 Rate = Annotated[float | None, typer.Option("--learning-rate", help="The largest learning rate.")]
 HeldOut = Annotated[str | None, typer.Option(help="What to measure on; else a part of the data.")]

@@ -23,7 +23,7 @@ from anyformer.training.run.checkpoints import Elapsed, restore_newest, save_che
 from anyformer.training.run.folder import RunFolder
 from anyformer.training.run.metrics import Metrics, Watch
 from anyformer.training.run.processes import accelerator as new_accelerator
-from anyformer.training.run.processes import processes
+from anyformer.training.run.processes import processes, require_precision
 from anyformer.training.run.recipe import Schedule
 
 Batch = dict[str, Tensor]
@@ -185,7 +185,8 @@ def _adam(model: nn.Module, schedule: Schedule) -> torch.optim.Optimizer:
 
 
 def require_fair_shares(schedule: Schedule) -> None:
-    """Refuse a batch that cannot be divided equally among the processes."""
+    """Refuse a batch that cannot be divided equally among the processes, and a precision that is not to be had."""
+    require_precision(schedule.precision)
     count = processes().num_processes
     if schedule.batch % count:
         raise TrainingError(

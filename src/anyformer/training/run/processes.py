@@ -24,6 +24,7 @@ def accelerator(precision: str = FULL) -> Accelerator:
         TrainingError: if `accelerate` is configured for something that checkpoints would not restore, or for another
             precision, or if this machine does not have the precision.
     """
+    require_precision(precision)
     configured = os.environ.get("ACCELERATE_MIXED_PRECISION", "no")
     if configured not in ("no", precision):
         raise TrainingError(
@@ -38,17 +39,21 @@ def accelerator(precision: str = FULL) -> Accelerator:
         raise TrainingError(
             f"the precision must be one that this machine computes in; {precision} is not: {error}. Choose fp32."
         ) from error
-    if precision != FULL and not made.native_amp:  # on CPUs `accelerate` leaves fp16 out without a word
-        raise TrainingError(
-            f"the precision must be one that this machine computes in; {precision} is not, on {made.device.type}."
-            " Choose bf16 or fp32."
-        )
     if made.distributed_type in SHARDED:
         raise TrainingError(
             f"accelerate must be configured for whole models; got {made.distributed_type.value}."
             " Choose another by `accelerate config`."
         )
     return made
+
+
+def require_precision(precision: str) -> None:
+    """Refuse fp16 on CPUs, where `accelerate` would compute in 32 bits without a word."""
+    if precision == "fp16" and _on_cpus():
+        raise TrainingError(
+            "the precision must be one that this machine computes in; fp16 needs a GPU, and there is none. Choose bf16"
+            " or fp32."
+        )
 
 
 def _on_cpus() -> bool:
