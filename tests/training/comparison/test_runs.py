@@ -168,6 +168,14 @@ def test_words_are_measured_on_the_text_that_is_for_it(finished):
         assert len(WordsResult.load(Words.of(made, entrant, 0).file).scores.losses) == windows
 
 
+def test_results_that_a_report_leaves_out_are_named(finished):
+    made, _ = finished
+    assert made.not_asked_for == ()
+    convolution, attention = made.entrants
+    assert replace(made, entrants=(attention,)).not_asked_for == (convolution.name,)
+    assert replace(made, entrants=(convolution,)).not_asked_for == ("attention", "attention-bert-start")
+
+
 @pytest.mark.parametrize("changed", [{"tuning_rates": (0.5,)}, {"rates": (0.5,)}, {"trial_steps": 9}, {"epochs": 9.0}])
 def test_another_budget_is_another_comparison(changed):
     first, other = (

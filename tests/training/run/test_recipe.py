@@ -31,7 +31,7 @@ SAME = (
 def test_a_toml_recipe_changes_what_it_names(tmp_path):
     place = tmp_path / "recipe.toml"
     place.write_text(
-        'size = "tiny"\n'
+        '\ufeffsize = "tiny"\n'
         '[architecture]\nmixers = ["convolution:kernel=9,filters=4", {kind = "average"}]\n'
         "[text]\ntokens = 48\nfollowing = true\n"
         "[schedule]\nlearning_rate = 1\nsteps = 7\n"

@@ -67,6 +67,8 @@ def mixers(
             note(f"{job.name}: complete")
         if speaks():
             report = write_report(experiment)
+            if left_out := experiment.not_asked_for:
+                note(f"{output} has results of {', '.join(left_out)} too; a report has them if they are named again.")
             emit(json, report.data, report.view)
 
 

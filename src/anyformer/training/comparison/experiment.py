@@ -41,6 +41,15 @@ class Experiment:
         """The folder of a run."""
         return RunFolder(self.place / kind / name)
 
+    @property
+    def not_asked_for(self) -> tuple[str, ...]:
+        """Entrants that have results here and are not compared this time."""
+        asked = {one.name for one in (*self.entrants, *self.ablations)}
+        names = {
+            file.stem.removeprefix("words-").rpartition("-")[0] for file in self.result("words").parent.glob("words-*")
+        }
+        return tuple(sorted(names - asked))
+
     def result(self, name: str) -> Path:
         """The file of a result."""
         return self.place / "results" / f"{name}.json"

@@ -21,7 +21,7 @@ def read_recipe(place: Path) -> Recipe:
         TrainingError: if it is not TOML, or has an entry that no recipe has.
     """
     try:
-        tables = tomllib.loads(place.read_text("utf-8"))
+        tables = tomllib.loads(place.read_text("utf-8-sig"))
     except (ValueError, RecursionError) as error:  # bad TOML, UTF-8 or numbers; brackets nested too deeply
         raise TrainingError(f"a recipe must be a TOML file; {place} is not: {words_of(error)}.") from error
     start = Recipe.of_size(tables.pop("size", "mini"))
