@@ -83,8 +83,25 @@ def test_classes_that_datasets_saved_as_numbers_have_their_names(tmp_path):
     columns = {"sentence": ["a", "b", "c", "d"], "label": [1, 0, -1, 1]}
     pairs = read_pairs(pack(tmp_path / "p.parquet", as_parquet(columns, metadata=told)))
     assert pairs == Pairs(("a", "b", "d"), None, (0, 1, 0), ("no", "yes"), 1)
-    unnamed = read_pairs(pack(tmp_path / "q.parquet", as_parquet(columns, metadata={"huggingface": "{}"})))
-    assert unnamed.names == ("0", "1")
+    unnamed = pack(tmp_path / "q.parquet", as_parquet(columns, metadata={"huggingface": "{}"}))
+    assert read_pairs(f"{unnamed}?unlabelled=-1").names == ("0", "1")
+    numbered = json.dumps({"info": {"features": features | {"label": {"names": ["0", "1"]}}}})
+    assert (
+        read_pairs(pack(tmp_path / "r.parquet", as_parquet(columns, metadata={"huggingface": numbered}))).skipped == 1
+    )
+
+
+def test_blank_lines_before_the_header_are_skipped(tmp_path):
+    for name, separator in (("p.csv", ","), ("p.tsv", "\t")):
+        lines = ["", "  ", *(separator.join(row) for row in (("text", "label"), ("a", "yes"), ("b", "no")))]
+        assert read_pairs(pack(tmp_path / name, "\n".join(lines))).first == ("a", "b")
+
+
+def test_a_value_may_be_long(tmp_path):
+    """Python's reader takes 131,072 characters by default, of every reader in the process."""
+    text, before = "x " * 100_000, csv.field_size_limit()
+    assert read_pairs(pack(tmp_path / "p.csv", f'text,label\n"{text}",1\nb,0\n')).first == (text, "b")
+    assert csv.field_size_limit() == before
 
 
 @pytest.mark.parametrize(
@@ -99,6 +116,10 @@ def test_classes_that_datasets_saved_as_numbers_have_their_names(tmp_path):
         ("p.csv", b'text,label\na,1\n"b,0\nc,1\n', r"p\.csv, line 3: a row must be CSV, .* unexpected end of data"),
         ("p.csv", b'text,label\n"a\nb",1\n"c"d,0\n', r"p\.csv, line 4: a row must be CSV, with every quote .* doubled"),
         ("p.csv", b'text,label\n"a\nb",1\nc,d,0\n', r"p\.csv, line 4: a row must have 2 columns separated by ','"),
+        ("p.csv", b"text,label\na,1\n" + b'"' + b"x" * (1 << 24) + b"xx", "line 3: .* values of at most 16777216 char"),
+        ("p.tsv", b"text\tlabel\ra\t1\rb\t0\r", r"p\.tsv: lines must end in LF or CRLF; got CR alone"),
+        ("p.csv", b"text,label\ra,1\rb,0\r", r"p\.csv: lines must end in LF or CRLF; got CR alone"),
+        ("p.jsonl", b'{"text": "a"}\r{"text": "b"}\r', r"p\.jsonl, line 1: lines must end in LF or CRLF"),
         ("p.csv", b"text,label,text\na,1,b\n", "a column must be there once; 'text' is there twice"),
         ("p.json", b'[{"text": "a"', "must be a JSON array of objects; it cannot be read"),
         ("p.json", b"[1]", "item 1: must be a JSON object; got int"),
@@ -130,7 +151,9 @@ def test_damaged_parquet_is_refused_whatever_the_damage(tmp_path):
         (["2.5", "0", "5.000", "-1"], (2.5, 0.0, 5.0, -1.0), ()),
         (["1", "0", "2"], (1, 0, 2), ("0", "1", "2")),
         (["1.0", "0.0"], (1, 0), ("0.0", "1.0")),
-        (["2.5", "0", "many"], (1, 0, 2), ("0", "2.5", "many")),
+        (["2.5", "0", "many", "few"], (1, 0, 3, 2), ("0", "2.5", "few", "many")),
+        ([".5", "-.25", "2."], (0.5, -0.25, 2.0), ()),
+        (["5e-3", "1E-07"], (0.005, 1e-7), ()),
         (["2.5", "-", "", "1e1"], (2.5, 10.0), ()),
     ],
 )
@@ -147,6 +170,7 @@ def test_numbers_in_json_are_told_in_the_same_way(tmp_path):
         return read_pairs(pack(tmp_path / "p.jsonl", "\n".join(rows)))
 
     assert read(2.5, 1.0, None, 3).labels == (2.5, 1.0, 3.0)
+    assert read(1e-07, 2e-07).labels == (1e-07, 2e-07)
     assert read(1.0, 0.0).names == ("0", "1"), "pandas writes whole numbers like this where some are missing"
 
 

@@ -19,6 +19,7 @@ from transformers import (
     DistilBertModel,
 )
 
+from anyformer.cli.main import main
 from anyformer.errors import MixerError, TrainingError
 from anyformer.mixers import Attention
 from anyformer.training import (
@@ -281,6 +282,25 @@ def test_numbers_and_classes_do_not_mix(trained, tmp_path):
     scored = replace(pairs(8), labels=(0.5,) * 8, names=())
     with pytest.raises(TrainingError, match=r"must have the labels numbers; got \('apart', 'same'\)"):
         finetune(trained.model, scored, pairs(8), tmp_path / "run")
+
+
+def test_a_batch_is_of_examples_that_there_are(trained, tmp_path):
+    with pytest.raises(TrainingError, match=r"at most the 40 examples to train on, or 32; got 41"):
+        finetune(trained.model, pairs(40), pairs(8), tmp_path / "run", 1, Schedule(batch=41))
+    for kind, count in ((pairs, 40), (questions, 9)):
+        with pytest.raises(TrainingError, match=r"a batch must be at most the \d+ examples .* got 1000000"):
+            finetune(trained.model, kind(count), kind(8), tmp_path / "run", 1, Schedule(batch=1_000_000))
+    assert not (tmp_path / "run").exists()
+    assert finetune(trained.model, pairs(12), pairs(8), tmp_path / "run", 1, Schedule(batch=32)).is_complete
+
+
+def test_rows_without_a_label_are_counted_for_the_user(trained, tmp_path, capsys):
+    rows = [f"{text}\t{label}" for text in SENTENCES for label in ("yes", "no", "-")]
+    for name, kept in (("train", rows), ("held", rows[:-1])):
+        (tmp_path / f"{name}.tsv").write_text("\n".join(["text\tlabel", *kept]))
+    given = ["finetune", str(trained.model), "--pairs", str(tmp_path / "train.tsv"), "-o", str(tmp_path / "run")]
+    assert main([*given, "--held-out", str(tmp_path / "held.tsv"), "--epochs", "1", "--batch", "4"]) == 0
+    assert "note: rows without a label, left out: 7\n" in capsys.readouterr().err
 
 
 def test_other_weights_are_another_run(trained, tmp_path):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anyformer.cli.output import Json, emit
+from anyformer.cli.output import Json, emit, note
 from anyformer.cli.plugins import MIXER_NAMES, Plugins, load_plugins
 from anyformer.cli.watching import a_run, training_bar
 from anyformer.errors import UsageError
@@ -122,7 +122,9 @@ def finetune(
 
         load_plugins(plugin)
         training.RunFolder(output).require_free()
-        examples, unseen = _examples(pairs, questions, held_out)
+        examples, unseen, unlabelled = _examples(pairs, questions, held_out)
+        if unlabelled:
+            note(f"rows without a label, left out: {unlabelled}")
         given = {"learning_rate": learning_rate, "seed": seed, "precision": precision}
         schedule = changed(TUNING, batch=batch, at_once=at_once, **given)
         sources = Sources(tuple(pairs or [str(questions)]), (held_out or "a tenth of the training data",))
@@ -131,20 +133,23 @@ def finetune(
         _show(folder, json)
 
 
-def _examples(pairs: list[str] | None, questions: Path | None, held_out: str | None) -> tuple["Examples", "Examples"]:
-    """What to train on and what to measure on; by default the latter is a tenth of the data."""
+def _examples(
+    pairs: list[str] | None, questions: Path | None, held_out: str | None
+) -> tuple["Examples", "Examples", int]:
+    """What to train on, what to measure on, by default a tenth of the data, and how many rows have no label."""
     from anyformer import training
     from anyformer.training.data.hold_out import TENTH
 
     if questions is not None:
         asked = training.read_questions(questions)
         if held_out is None:
-            return training.split_questions(asked, TENTH, seed=0)
-        return asked, training.read_questions(held_out)
+            return *training.split_questions(asked, TENTH, seed=0), 0
+        return asked, training.read_questions(held_out), 0
     labelled = training.read_all_pairs(pairs or [])
     if held_out is None:
-        return training.split_pairs(labelled, TENTH, seed=0)
-    return labelled, training.read_pairs(held_out, labelled.names)
+        return *training.split_pairs(labelled, TENTH, seed=0), labelled.skipped
+    unseen = training.read_pairs(held_out, labelled.names)
+    return labelled, unseen, labelled.skipped + unseen.skipped
 
 
 def _show(folder: "RunFolder", json: bool) -> None:

@@ -16,6 +16,8 @@ Row = tuple[str, Mapping[str, Any]]
 
 PARQUET: Final = b"PAR1"
 """How every Parquet file starts and ends."""
+LONGEST_VALUE: Final = 1 << 24
+"""The most characters of a value in quotes: one whose closing quote is missing goes on to the end of the file."""
 _SEPARATORS: Final = ("\t", ",", ";")
 """What a header may be parted by; the first that it has is used, in a .csv the first after the tab."""
 
@@ -47,10 +49,10 @@ def tsv_rows(place: Path) -> Iterator[Row]:
     header: list[str] | None = None
     for number, line in read_lines(place):
         values = line.split("\t")
-        if header is None:
-            header = _header(place, values)
-        elif line:
+        if header is not None and line:
             yield (where := f"{place}, line {number}"), _row(where, header, values, "tabs")
+        elif header is None and line.strip():
+            header = _header(place, values)
 
 
 def csv_rows(place: Path, separator: str) -> Iterator[Row]:
@@ -58,18 +60,26 @@ def csv_rows(place: Path, separator: str) -> Iterator[Row]:
     header: list[str] | None = None
     reader = csv.reader((line + "\n" for _, line in read_lines(place)), delimiter=separator, strict=True)
     start = 1
+    while (values := _next_values(reader, f"{place}, line {start}")) is not None:
+        if header is not None and values:
+            yield (where := f"{place}, line {start}"), _row(where, header, values, f"{separator!r}")
+        elif header is None and any(value.strip() for value in values):
+            header = _header(place, values)
+        start = reader.line_num + 1
+
+
+def _next_values(reader: Iterator[list[str]], where: str) -> list[str] | None:
+    """The values of the next row; None after the last one."""
+    before = csv.field_size_limit(LONGEST_VALUE)  # it is of the whole process
     try:
-        for values in reader:
-            if header is None:
-                header = _header(place, values)
-            elif values:
-                yield (where := f"{place}, line {start}"), _row(where, header, values, f"{separator!r}")
-            start = reader.line_num + 1
+        return next(reader, None)
     except csv.Error as error:
         raise TrainingError(
-            f"{place}, line {start}: a row must be CSV, with every quote in a value doubled; {words_of(error)}."
-            " Correct it, or save the table as TSV."
+            f"{where}: a row must be CSV, with every quote in a value doubled and values of at most {LONGEST_VALUE}"
+            f" characters; {words_of(error)}. Correct it, or save the table as TSV."
         ) from error
+    finally:
+        csv.field_size_limit(before)
 
 
 def json_rows(place: Path) -> Iterator[Row]:
@@ -80,6 +90,7 @@ def json_rows(place: Path) -> Iterator[Row]:
             try:
                 row = strict_json.loads(line)
             except ValueError as error:
+                _require_line_feeds(where, line)
                 raise TrainingError(f"{where}: must be a JSON object; it cannot be read: {words_of(error)}.") from error
             yield where, _object(where, row)
 
@@ -116,9 +127,10 @@ def parquet_rows(place: Path) -> Iterator[Row]:
 
 
 def named_class(names: Sequence[str] | None, value: Any) -> Any:
-    """A class by its name, where it has one; -1 is no class."""
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    return names[value] if names and is_number and 0 <= value < len(names) else value
+    """A class by its name, where it has one; -1 is no class then."""
+    if not names or not isinstance(value, int) or isinstance(value, bool):
+        return value
+    return None if value == -1 else names[value] if 0 <= value < len(names) else value
 
 
 def _value(named: Mapping[str, list[str]], name: str, value: Any) -> Any:
@@ -142,10 +154,17 @@ def _class_names(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
 
 
 def _separated_rows(place: Path, ending: str) -> Iterator[Row]:
-    header = next((line for _, line in read_lines(place)), "")
+    header = next((line for _, line in read_lines(place) if line.strip()), "")
+    _require_line_feeds(str(place), header)
     order = (*_SEPARATORS[1:], _SEPARATORS[0]) if ending == ".csv" else _SEPARATORS
     separator = next((one for one in order if one in header), "\t")
     return tsv_rows(place) if separator == "\t" else csv_rows(place, separator)
+
+
+def _require_line_feeds(where: str, line: str) -> None:
+    """Refuse a file whose lines all end in CR, as the programs of old computers wrote them."""
+    if "\r" in line:
+        raise TrainingError(f"{where}: lines must end in LF or CRLF; got CR alone. Convert the file (tr '\\r' '\\n').")
 
 
 def _ending(place: Path) -> str:

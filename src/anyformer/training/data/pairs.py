@@ -6,9 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from anyformer.errors import TrainingError
-from anyformer.training.data.columns import HIDDEN, NO_LABEL, are_numbers, label_of, number_of, texts_of
+from anyformer.training.data.columns import label_of, texts_of
 from anyformer.training.data.hold_out import held_out
-from anyformer.training.data.rows import parse_source, rows_of
+from anyformer.training.data.labels import (
+    MINUS_ONE,
+    NO_LABEL,
+    are_numbers,
+    is_minus_one_hidden,
+    number_of,
+    require_repeated,
+)
+from anyformer.training.data.rows import Source, parse_source, rows_of
 
 
 @dataclass(frozen=True)
@@ -35,7 +43,8 @@ def read_pairs(source: str | Path, names: Sequence[str] | None = None) -> Pairs:
     Args:
         source: a table with a header (TSV or CSV), JSON lines, a JSON array or Parquet, also packed, or
             "glue:mnli?split=train". Options keep rows by their columns: "sick.tsv.xz?split=train,trial". The option
-            labels=COLUMN names the column of the labels, and task=regression or task=classes says what they are.
+            labels=COLUMN names the column of the labels, task=regression or task=classes says what they are, and
+            unlabelled=VALUE which of them stand for none.
         names: the labels there may be, for example those trained on, and none where they are numbers; None takes what
             is found: numbers if some are not whole, else classes in their order.
 
@@ -44,10 +53,10 @@ def read_pairs(source: str | Path, names: Sequence[str] | None = None) -> Pairs:
     """
     asked = parse_source(str(source))
     found = [(where, texts_of(where, row), label_of(where, row, asked.labels)) for where, row in rows_of(asked)]
-    is_numeric = not names if names is not None else asked.kind == "regression"
-    if names is None and asked.kind is None:
-        is_numeric = are_numbers(label for _, _, label in found)
-    kept = [one for one in found if one[2] not in (HIDDEN if is_numeric else NO_LABEL)]
+    kept = [one for one in found if one[2] not in (*NO_LABEL, *asked.unlabelled)]
+    is_numeric = _are_numeric(kept, asked, names)
+    if not is_numeric:
+        kept = _without_hidden_classes(kept, asked, names)
     if not kept:
         raise TrainingError(
             f"{source} must have rows with labels; it has none, and {len(found)} without. Give another."
@@ -96,7 +105,7 @@ def split_pairs(pairs: Pairs, share: float, seed: int) -> tuple[Pairs, Pairs]:
     if all(held) or not any(held):
         raise TrainingError(
             f"both sides of a split must have pairs; {len(set(pairs.first))} first texts gave {sum(held)} of"
-            f" {len(held)} held out at a share of {share}. Give more pairs, or another share or seed."
+            f" {len(held)} held out at a share of {share}. Give more pairs, or other pairs to measure on by --held-out."
         )
     return _chosen(pairs, [not one for one in held]), _chosen(pairs, held)
 
@@ -111,6 +120,24 @@ def _chosen(pairs: Pairs, chosen: Sequence[bool]) -> Pairs:
 
 _Found = tuple[str, tuple[str, str | None], str]
 """The place of a row, its texts, and its label."""
+
+
+def _are_numeric(rows: Sequence[_Found], asked: Source, names: Sequence[str] | None) -> bool:
+    if names is not None:
+        return not names
+    if asked.kind is not None:
+        return asked.kind == "regression"
+    return are_numbers([(where, label) for where, _, label in rows])
+
+
+def _without_hidden_classes(rows: Sequence[_Found], asked: Source, names: Sequence[str] | None) -> list[_Found]:
+    """The rows whose label is a class, where it is plain which these are."""
+    kept = list(rows)
+    if asked.kind != "classes" and is_minus_one_hidden([(where, label) for where, _, label in rows], names or ()):
+        kept = [one for one in rows if one[2] != MINUS_ONE]
+    if asked.kind is None and names is None:
+        require_repeated(str(asked), [label for _, _, label in kept])
+    return kept
 
 
 def _numbers(rows: Sequence[_Found]) -> tuple[tuple[float, ...], tuple[str, ...]]:
@@ -130,4 +157,5 @@ def _classes(rows: Sequence[_Found], names: Sequence[str] | None) -> tuple[tuple
 
 
 def _numbers_first(label: str) -> tuple[bool, int, str]:
-    return (False, int(label), label) if label.isdecimal() and len(label) < 20 else (True, 0, label)
+    is_number = label.removeprefix("-").isdecimal() and len(label) < 20
+    return (False, int(label), label) if is_number else (True, 0, label)

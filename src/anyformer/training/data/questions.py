@@ -56,7 +56,8 @@ def split_questions(
     if not all(sides):
         raise TrainingError(
             f"both sides of a split must have questions; {len({question.title for question in questions})} articles"
-            f" gave {len(sides[1])} of {len(questions)} held out at a share of {share}. Choose another share or seed."
+            f" gave {len(sides[1])} of {len(questions)} held out at a share of {share}. Give more articles,"
+            " or other questions to measure on by --held-out."
         )
     return tuple(sides[0]), tuple(sides[1])
 
@@ -71,18 +72,24 @@ def _questions(squad: Mapping[str, Any]) -> Iterator[Question]:
                     id=asked["id"],
                     title=article["title"],
                     context=paragraph["context"],
-                    text=asked["question"].strip(),
+                    text=_stripped(asked["question"]),
                     answers=tuple(answer["text"] for answer in answers),
                     starts=tuple(answer["answer_start"] for answer in answers),
                 )
 
 
+def _stripped(text: Any) -> Any:
+    """Texts are checked later, where the question has a name."""
+    return text.strip() if isinstance(text, str) else text
+
+
 def _check(place: Path, question: Question) -> None:
-    for name in ("id", "title", "context", "text"):
-        if not isinstance(getattr(question, name), str):
+    texts = {"id": question.id, "title": question.title, "context": question.context, "question": question.text}
+    for name, value in texts.items():
+        if not isinstance(value, str):
             raise TrainingError(
-                f"{place}, question {question.id!r:.200}: {name} must be a text; got {getattr(question, name)!r:.200}."
-                " Correct or remove it."
+                f"{place}, question {question.id!r:.200}: {name} must be a text; got {value!r:.200}. Correct or remove"
+                " it."
             )
     for answer, start in zip(question.answers, question.starts, strict=True):
         if not (isinstance(answer, str) and isinstance(start, int)):

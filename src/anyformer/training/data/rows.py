@@ -27,6 +27,8 @@ class Source:
     """The column of the labels, by the option `labels`; None: the usual one."""
     kind: str | None = None
     """One of KINDS, by the option `task`; None: as the labels are."""
+    unlabelled: tuple[str, ...] = ()
+    """Labels that stand for none, by the option `unlabelled`, beside those that always do."""
 
     @property
     def glue(self) -> str | None:
@@ -46,9 +48,10 @@ def parse_source(source: str) -> Source:
     """
     is_glue = source.startswith("glue:")
     name, options = (source, {}) if not is_glue and Path(source).exists() else split_source(source)
-    if options.get("task") in KINDS:
-        return Source(name, options, options.pop("labels", None), options.pop("task"))
-    return Source(name, options, options.pop("labels", None))
+    kind = options.pop("task") if options.get("task") in KINDS else None
+    unlabelled = options.pop("unlabelled", None)
+    marks = () if unlabelled is None else tuple(mark.strip().lower() for mark in unlabelled.split(","))
+    return Source(name, options, options.pop("labels", None), kind, marks)
 
 
 def rows_of(source: Source) -> Iterator[Row]:

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Self, final
 
 from anyformer.errors import TrainingError
-from anyformer.training.data.columns import HIDDEN, NO_LABEL, label_column, label_of, number_of, texts_of
+from anyformer.training.data.columns import label_column, label_of, texts_of
+from anyformer.training.data.formats import Row
+from anyformer.training.data.labels import MINUS_ONE, NO_LABEL, is_minus_one_hidden, number_of
 from anyformer.training.data.pairs import Pairs
 from anyformer.training.data.rows import Source, rows_of
 
@@ -70,18 +72,26 @@ def read_table(source: Source, numbers: bool, columns: Sequence[str] = ()) -> Ta
         _ids([row for _, row in rows]),
         first,
         None if None in second else second,
-        tuple(_label(where, row, source, numbers) for where, row in rows),
+        _labels(rows, source, numbers),
         {column: tuple(str(row[column]) for _, row in rows) for column in columns},
     )
 
 
-def _label(where: str, row: Mapping[str, Any], source: Source, numbers: bool) -> Label:
-    if source.labels is None and label_column(row) is None:
-        return None
-    label = label_of(where, row, source.labels)
-    if label in (HIDDEN if numbers else NO_LABEL):
-        return None
-    return number_of(where, label) if numbers else label
+def _labels(rows: Sequence[Row], source: Source, numbers: bool) -> tuple[Label, ...]:
+    """Of every row, None where it has none."""
+    labels = [(where, _label(where, row, source)) for where, row in rows]
+    no_label = {*NO_LABEL, *source.unlabelled}
+    there = [(where, label) for where, label in labels if label not in no_label]
+    if numbers:
+        return tuple(None if label in no_label else number_of(where, label) for where, label in labels)
+    if source.kind != "classes" and is_minus_one_hidden(there, ()):
+        no_label.add(MINUS_ONE)
+    return tuple(None if label in no_label else label for _, label in labels)
+
+
+def _label(where: str, row: Mapping[str, Any], source: Source) -> str:
+    """Nothing where there is no column of labels, and none was asked for."""
+    return "" if source.labels is None and label_column(row) is None else label_of(where, row, source.labels)
 
 
 def _ids(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

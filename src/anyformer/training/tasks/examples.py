@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -14,6 +14,8 @@ from anyformer.training.run.recipe import Schedule
 
 AT_ONCE = 64
 """How many examples are evaluated at a time."""
+_ENCODED_AT_ONCE: Final = 64
+"""How many rows are with the tokenizer at a time: it holds what it cut off until the next ones."""
 TOGETHER = 16
 """At most so many steps are sorted by length: more of them would save more padding, and mix batches less."""
 
@@ -48,10 +50,50 @@ def encode_texts(
 
     RoBERTa tells the texts of a pair apart by the marks alone, and has one type of tokens.
     """
-    others = None if second is None else list(second)
-    made = tokenizer(list(first), others, truncation=True, max_length=longest_input(config), return_token_type_ids=True)
-    for ids, types in zip(made["input_ids"], made["token_type_ids"], strict=True):
-        yield EncodedTexts(tuple(ids), tuple(min(one, config.type_vocab_size - 1) for one in types))
+    longest = longest_input(config)
+    for start in range(0, len(first), _ENCODED_AT_ONCE):
+        rows = slice(start, start + _ENCODED_AT_ONCE)
+        texts, others = list(first[rows]), None if second is None else list(second[rows])
+        if others is not None and tokenizer.is_fast:
+            texts, others = _without_what_is_cut(texts, others, tokenizer, longest)
+        made = tokenizer(texts, others, truncation=True, max_length=longest, return_token_type_ids=True)
+        for ids, types in zip(made["input_ids"], made["token_type_ids"], strict=True):
+            yield EncodedTexts(tuple(ids), tuple(min(one, config.type_vocab_size - 1) for one in types))
+
+
+def _without_what_is_cut(
+    first: list[str], second: list[str], tokenizer: Any, longest: int
+) -> tuple[list[str], list[str]]:
+    """The same pairs, as far as a model of this length can read them.
+
+    Of a pair that is too long a fast tokenizer makes every piece of the one text with every piece of the other: their
+    memory grows with the product of the lengths. So long texts are cut before, each one alone.
+    """
+    for row, (one, other) in enumerate(zip(first, second, strict=True)):
+        if len(one) * len(other) > (4 * longest) ** 2:
+            first[row], second[row] = _cut_pair(one, other, tokenizer, longest)
+    return first, second
+
+
+def _cut_pair(one: str, other: str, tokenizer: Any, longest: int) -> tuple[str, str]:
+    """Both texts without most of what truncation takes from them.
+
+    Truncation looks at which text has more tokens, so the longer one keeps more. Each keeps a multiple of what a model
+    reads: a tokenizer may read the end of a text that was cut in another way.
+    """
+    alone = [tokenizer(text, add_special_tokens=False, verbose=False).encodings[0] for text in (one, other)]
+    is_longer = len(alone[0]) > len(alone[1])
+    kept = (3 * longest, 2 * longest) if is_longer else (2 * longest, 3 * longest)
+    side = tokenizer.truncation_side
+    return _cut(one, alone[0], kept[0], side), _cut(other, alone[1], kept[1], side)
+
+
+def _cut(text: str, encoding: Any, kept: int, side: str) -> str:
+    if len(encoding) <= kept:
+        return text
+    if side == "left":
+        return text[encoding.token_to_chars(len(encoding) - kept)[0] :]
+    return text[: encoding.token_to_chars(kept - 1)[1]]
 
 
 def longest_input(config: Any) -> int:

@@ -73,6 +73,7 @@ def finetune(
         raise TrainingError("what is held out must be of the same kind as what is trained on: pairs or questions.")
     schedule = task.schedule
     require_fair_shares(schedule)
+    _require_full_batch(schedule.batch, len(task.training))
     identity = {
         "model": _model_digest(bert),
         "training": digest_of(training),
@@ -102,6 +103,15 @@ def _labels(
     seen, unseen = (encode_pairs(pairs, tokenizer, bert.config) for pairs in (training, held_out))
     task = Classes if training.names else Numbers
     return bert, tokenizer, task(seen, unseen, tokenizer.pad_token_id, schedule.for_epochs(len(seen), epochs))
+
+
+def _require_full_batch(batch: int, examples: int) -> None:
+    """Refuse a batch of more examples than there are, except a small one: few examples are seen twice in it."""
+    if batch > max(examples, TUNING.batch):
+        raise TrainingError(
+            f"a batch must be at most the {examples} examples to train on, or {TUNING.batch}; got {batch}."
+            " Choose a smaller one."
+        )
 
 
 def _head(names: Sequence[str]) -> dict[str, Any]:
