@@ -106,8 +106,8 @@ WITHIN = {
     ],
     "training": ["data", "run", "tasks", "evaluation", "copying", "recall", "comparison", "sparse_lm"],
     "training.comparison": [
-        *("entailment", "baselines", "statistics", "budgets", "entrants", "jobs", "experiment", "results"),
-        *("learning_words", "learning_entailment", "runs"),
+        *("near_duplicates", "entailment", "baselines", "statistics", "budgets", "entrants", "jobs", "experiment"),
+        *("results", "learning_words", "learning_entailment", "runs"),
     ],
     "contextuality": [
         *("places", "nearest", "closest", "indexing", "band", "pairs", "similarity", "sequences", "layers", "report"),

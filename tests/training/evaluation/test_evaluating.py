@@ -62,6 +62,14 @@ def test_a_roberta_is_evaluated_up_to_its_longest_text(tmp_path):
     assert list(rows[1]["probabilities"].values()) == pytest.approx(wanted, abs=2e-6)
 
 
+def test_labels_that_the_model_does_not_predict_are_only_kept_beside(tmp_path):
+    numbers = BertForSequenceClassification(BertConfig(vocab_size=200, num_labels=1, **SIZES))
+    (tmp_path / "p.tsv").write_text(PAIRS)
+    made, _ = predict_rows(saved(numbers, tmp_path / "m"), str(tmp_path / "p.tsv"), tmp_path / "out.jsonl")
+    assert made.labels == ("neutral", "entailment")
+    assert all(isinstance(said, float) for said in made.predicted)
+
+
 def words_of_stock_bert(place, **changed):
     torch.manual_seed(5)
     bert = BertForPreTraining(BertConfig(vocab_size=200, max_position_embeddings=20, **SIZES))

@@ -98,5 +98,5 @@ def test_another_padding_than_the_config_s_is_refused(tmp_path):
 
 def test_a_model_without_a_trained_head_is_not_evaluated(tmp_path):
     (tmp_path / "p.csv").write_text("text,label\nthe dog,no\n")
-    with pytest.raises(TrainingError, match=r"must have been fine-tuned .* has no classifier\..*weight"):
+    with pytest.raises(TrainingError, match=r"must have been trained for the task.* has no classifier\..*weight"):
         evaluate(encoder(tmp_path / "m", True), str(tmp_path / "p.csv"), tmp_path / "out")

@@ -50,12 +50,12 @@ class Table:
         return type(self)(those(self.ids), those(self.first), second, those(self.labels), columns)
 
 
-def read_table(source: Source, numbers: bool, columns: Sequence[str] = ()) -> Table:
+def read_table(source: Source, numbers: bool | None, columns: Sequence[str] = ()) -> Table:
     """The rows of a source, also those without a label.
 
     Args:
         source: by `parse_source`, for example "hans.tsv.xz?heuristic=constituent".
-        numbers: whether labels are numbers, as the model to be evaluated gives them.
+        numbers: whether labels are numbers, as the model to be evaluated gives them; None keeps labels as they are.
         columns: those to keep beside the texts.
     """
     rows = list(rows_of(source))
@@ -77,10 +77,12 @@ def read_table(source: Source, numbers: bool, columns: Sequence[str] = ()) -> Ta
     )
 
 
-def _labels(rows: Sequence[Row], source: Source, numbers: bool) -> tuple[Label, ...]:
+def _labels(rows: Sequence[Row], source: Source, numbers: bool | None) -> tuple[Label, ...]:
     """Of every row, None where it has none."""
     labels = [(where, _label(where, row, source)) for where, row in rows]
     no_label = {*NO_LABEL, *source.unlabelled}
+    if numbers is None:
+        return tuple(None if label in no_label else label for _, label in labels)
     there = [(where, label) for where, label in labels if label not in no_label]
     if numbers:
         return tuple(None if label in no_label else number_of(where, label) for where, label in labels)

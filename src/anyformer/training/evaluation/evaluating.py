@@ -196,13 +196,11 @@ def evaluate_words(model: Path, corpus: str, output: Path, tokens: int | None = 
 
 
 def predict_rows(model: Path, pairs: str, place: Path) -> tuple[Predictions, str]:
-    """Predict for all rows, with or without labels, into a file; the predictions and the file's sha256."""
+    """Predict for all rows into a file; the predictions and the file's sha256. Labels are only kept beside."""
     source = parse_source(pairs)
     require_replaceable(place, model, source.name)
     bert, tokenizer = fine_tuned_classifier(model)
-    names = class_names(bert)
-    _require_kind(source, names)
-    made = predict(bert, tokenizer, read_table(source, not names))
+    made = predict(bert, tokenizer, read_table(source, None))
     return made, save_predictions(made, place)
 
 
