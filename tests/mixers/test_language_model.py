@@ -115,7 +115,7 @@ def test_mixers_of_others_say_that_they_are_causal_or_are_refused():
         def causal(self):
             return self
 
-    with pytest.raises(MixerError, match=r"EachAlone\(\) has none: it does not say .* define `causal` in a mixer of"):
+    with pytest.raises(MixerError, match=r"EachAlone\(\) has none: it defines no .* define `causal` in a mixer of"):
         small(is_decoder=True, mixers=[EachAlone()] * 4)
     made, given = model(mixers=[EachAloneCausal()] * 4), words((9, 4, 6))
     assert made.generate(**left(given), max_new_tokens=3, do_sample=False).shape == (3, 12)
