@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("accelerate", reason="training needs more: pip install anyformer[train]")
 
+from anyformer.errors import MixerError
 from tests.mixers.brought import FNET, SCALED, install, only_shipped
 from tests.test_house import loaded_after
 
@@ -131,3 +132,63 @@ def test_help_names_the_mixers_without_pytorch(call):
     said = " ".join(call("pretrain", "--help").out.replace("│", " ").split())
     assert "attention, average, bilinear, convolution, fourier, plain-convolution, sparse-attention, causal-att" in said
     assert "cumulative-average, or one" in said
+
+
+FAULTY = FNET.replace("return mixed", "return mixed[:, 1:]")
+CHEATING = (
+    FNET.replace("        return mixed", "        return hidden.roll(-1, dims=1)")
+    + "    def causal(self):\n        return self\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "task", "message"),
+    [
+        (
+            FAULTY,
+            "masked-words",
+            "the mixer 'fnet', FNet(), must give a tensor of hidden's shape and type; for (2, 15,",
+        ),
+        (FNET.replace("return FourierMixing()", "return 1 / 0"), "masked-words", "its build raised ZeroDivisionError"),
+        (CHEATING, "next-words", "the mixer 'fnet', FNet(), must let no token see a later one"),
+    ],
+)
+def test_a_faulty_mixer_is_told_before_anything_is_written(refused, here, source, task, message):
+    (here / "faulty.py").write_text(source)
+    asked = ("--recipe", "recipe.toml", "--plugin", "faulty.py", "--mixer", "fnet", "--task", task)
+    said = refused("pretrain", "-o", "words", *asked, "--corpus", "synthetic:sentences=200", kind="MixerError")
+    assert message in said
+    assert "try check_mixer on it" in said
+    assert not (here / "words").exists()
+
+
+def test_a_comparison_with_a_faulty_mixer_is_not_begun(refused, here):
+    (here / "faulty.py").write_text(FAULTY)
+    pairs = [f"{k} dogs sleep\t{k} animals {word}\t{word}" for k in range(400) for word in ("sleep", "run")]
+    (here / "many.tsv").write_text("\n".join(["premise\thypothesis\tlabel", *pairs]))
+    asked = ("--budget", "smoke", "--nli", "many.tsv", "--plugin", "faulty.py", "--mixer", "fnet")
+    assert "must give a tensor of hidden's shape and type" in refused(
+        "reproduce", "mixers", "-o", "out", *asked, kind="MixerError"
+    )
+    assert not (here / "out").exists()
+
+
+def test_a_mixer_that_became_faulty_is_told_when_a_model_is_fine_tuned(call, here):
+    assert pretrain(call, "--plugin", "fnet.py", "--mixer", "fnet").code == 0
+    (here / "fnet.py").write_text(FNET.replace("return mixed", "raise KeyError('mine')"))
+    tuned = finetune(call, "--plugin", "fnet.py")
+    assert tuned.code == 2
+    assert "FNet() must give a tensor of hidden's shape and type; it raised KeyError: 'mine'." in tuned.err
+
+
+def test_the_card_says_what_to_register_first(call, here, monkeypatch):
+    assert pretrain(call, "--plugin", "fnet.py", "--mixer", "fnet", "--mixer", "attention").code == 0
+    card = (here / "words/model/README.md").read_text()
+    assert "Mixers that anyformer does not have: `fnet`. Each must be registered first: import the file" in card
+    example = card.split("```python\n")[1].split("```")[0].replace("path/to/this/folder", "words/model")
+    assert "\n# import the_file_that_registers_it  # first: fnet; its code is not here\n" in example
+    with only_shipped(), pytest.raises(MixerError, match="got 'fnet'"):
+        exec(example, {})
+    monkeypatch.syspath_prepend(here)
+    with only_shipped():
+        exec(example.replace("# import the_file_that_registers_it", "import fnet"), {})

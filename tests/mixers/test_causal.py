@@ -64,7 +64,7 @@ class Own(Mixer):
     [
         (Bilinear(9), r"Bilinear\(max_length=9\) has none: W_P gives each token a share of all others"),
         (Fourier(), r"Fourier\(\) has none: a Fourier transform gives each token a share of all tokens"),
-        (Own(), r"it does not say how .* earlier ones\. Take attention, .* or define `causal` in a mixer of your own"),
+        (Own(), r"it defines no .* earlier ones\. Take attention, .* or define `causal` in a mixer of your own"),
     ],
 )
 def test_who_has_no_causal_form_says_why(mixer, reason):

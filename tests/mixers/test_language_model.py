@@ -115,7 +115,7 @@ def test_mixers_of_others_say_that_they_are_causal_or_are_refused():
         def causal(self):
             return self
 
-    with pytest.raises(MixerError, match=r"EachAlone\(\) has none: it does not say .* define `causal` in a mixer of"):
+    with pytest.raises(MixerError, match=r"EachAlone\(\) has none: it defines no .* define `causal` in a mixer of"):
         small(is_decoder=True, mixers=[EachAlone()] * 4)
     made, given = model(mixers=[EachAloneCausal()] * 4), words((9, 4, 6))
     assert made.generate(**left(given), max_new_tokens=3, do_sample=False).shape == (3, 12)
@@ -242,6 +242,51 @@ def test_there_is_no_cache_and_no_room_beyond_the_positions():
         made(given, use_cache=True)
     with pytest.raises(MixerError, match=r"at most 32 tokens.*got 33.*max_new_tokens"):
         made.generate(given, max_new_tokens=40, do_sample=False)
+
+
+@pytest.mark.parametrize("options", [{}, {"num_beams": 3}, {"use_cache": False}, {"max_length": 14}])
+def test_embeddings_are_gone_on_from_as_ids_are(options):
+    made, given = model(), left(words((9, 4, 6)))
+    options = {"do_sample": False, **({} if "max_length" in options else {"max_new_tokens": 5}), **options}
+    states = made.get_input_embeddings()(given["input_ids"]).detach()
+    for mask in ({}, {"attention_mask": given["attention_mask"]}):
+        wanted = made.generate(given["input_ids"], **{"attention_mask": torch.ones(3, 9), **mask}, **options)
+        assert torch.equal(made.generate(inputs_embeds=states, **mask, **options), wanted[:, 9:])
+    both = made.generate(given["input_ids"], inputs_embeds=states, attention_mask=given["attention_mask"], **options)
+    assert torch.equal(both, wanted)
+    types = torch.ones_like(given["input_ids"])
+    wanted = made.generate(**given, token_type_ids=types, **options)
+    got = made.generate(inputs_embeds=states, attention_mask=given["attention_mask"], token_type_ids=types, **options)
+    assert torch.equal(got, wanted[:, 9:])
+
+
+def test_a_stock_decoder_goes_on_from_embeddings_alike():
+    theirs, given = stock(), words((7, 7))["input_ids"]
+    ours, states = convert(theirs, Attention(3)), theirs.get_input_embeddings()(given).detach()
+    options = {"max_new_tokens": 6, "do_sample": False, "pad_token_id": 0}
+    wanted = theirs.generate(inputs_embeds=states, **options)
+    assert torch.equal(ours.generate(inputs_embeds=states, **options), wanted)
+
+
+def test_ids_and_embeddings_must_be_of_one_text():
+    made, given = model(), words((5,))["input_ids"]
+    states = made.get_input_embeddings()(given).detach()
+    with pytest.raises(MixerError, match=r"must be of the same text; got \(1, 4\) and \(1, 5\).*Give one of them"):
+        made.generate(given[:, :4], inputs_embeds=states)
+    with pytest.raises(MixerError, match="use_cache=True"):
+        made.generate(inputs_embeds=states, use_cache=True)
+
+
+@torch.no_grad()
+def test_scores_of_listed_places():
+    made, given = model(), words((9, 9, 9))["input_ids"]
+    scores, places = made(given).logits, torch.tensor([7, 0, 3])
+    assert torch.allclose(made(given, logits_to_keep=places).logits, scores[:, places], **CLOSE)
+    assert torch.allclose(made(given, logits_to_keep=2).logits, scores[:, -2:], **CLOSE)
+    theirs = stock()
+    wanted = theirs(given, logits_to_keep=places, use_cache=False).logits
+    got = convert(theirs, Attention(3))(given, logits_to_keep=places).logits
+    assert torch.allclose(got, wanted, rtol=1e-11, atol=1e-11)
 
 
 def test_gradients_reach_all_weights_and_words_are_tied():

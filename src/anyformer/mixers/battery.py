@@ -9,9 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from anyformer.errors import MixerError, raised
+from anyformer.errors import AnyformerError, MixerError, raised
 from anyformer.mixers.mixer import Mixer, TokenMixer, is_causal
 from anyformer.mixers.onnx import export_onnx
+from anyformer.mixers.soundness import fact_of, fault_of
 
 LENGTHS = (11, 4, 0, 7)
 """How many tokens each sequence of the test batch keeps: all, few, none (only padding), and a number in between."""
@@ -29,13 +30,13 @@ class Promise(Enum):
     ONNX = "the ONNX export gives the same at other sizes, or is refused for a stated reason"
 
 
-def check_mixer(mixer: Mixer, width: int = 48, promises: Iterable[Promise] = tuple(Promise)) -> None:
+def check_mixer(mixer: Mixer, width: int = 48, promises: Iterable[Promise | str] = tuple(Promise)) -> None:
     """Raise MixerError at the first broken promise; no error is evidence for this width and 11 tokens, not proof.
 
     Args:
         mixer: a value with `build(width)`; it must take 11 tokens.
         width: numbers per token; the default suits 12 heads and 16 filters.
-        promises: which to check; all but ONNX need PyTorch alone.
+        promises: which to check, or their names, such as "causal"; all but ONNX need PyTorch alone.
 
     Example:
         >>> from anyformer.mixers import Average, Promise, check_mixer
@@ -43,24 +44,49 @@ def check_mixer(mixer: Mixer, width: int = 48, promises: Iterable[Promise] = tup
     """
     if not isinstance(mixer, Mixer):
         raise MixerError(f"a mixer must be a Mixer, or of a class that register_mixer got; got {mixer!r:.200}.")
-    for promise in promises:
+    for promise in _promises(promises):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
-            built = mixer.build_layer(0, width).double().eval()
+            built = _built(mixer, width, promise)
             try:
                 _CHECKS[promise](mixer, built)
-            except _Broken as broken:
-                raise MixerError(f"{mixer!r} must keep its promise that {promise.value}; {broken}.") from broken
             except ImportError:
                 raise
             except Exception as error:
-                raise MixerError(
-                    f"{mixer!r} must keep its promise that {promise.value}; it raised {raised(error)}."
-                ) from error
+                raise _breaks(mixer, promise, error) from error
 
 
 class _Broken(Exception):
     """The bare fact; the public function adds the mixer and the promise."""
+
+
+def _promises(given: object) -> list[Promise]:
+    """Promises that are given by themselves or by name, one or several."""
+    several = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    return [one if isinstance(one, Promise) else _named(one) for one in several]
+
+
+def _named(name: object) -> Promise:
+    found = Promise.__members__.get(name.upper().replace("-", "_").replace(" ", "_")) if isinstance(name, str) else None
+    if found is None:
+        known = ", ".join(one.lower().replace("_", "-") for one in Promise.__members__)
+        raise MixerError(f"promises must be of Promise, or of the names {known}; got {name!r:.200}. Name one of them.")
+    return found
+
+
+def _built(mixer: Mixer, width: int, promise: Promise) -> TokenMixer:
+    try:
+        return mixer.build_layer(0, width).double().eval()
+    except Exception as error:
+        # What is said of sizes, or of a package that is missing, is clear as it is.
+        if isinstance(error, AnyformerError | ImportError) and fact_of(error) is None:
+            raise
+        raise _breaks(mixer, promise, error) from error
+
+
+def _breaks(mixer: Mixer, promise: Promise, error: Exception) -> MixerError:
+    fact = str(error) if isinstance(error, _Broken) else fact_of(error) or f"it raised {raised(error)}"
+    return MixerError(f"{mixer!r} must keep its promise that {promise.value}; {fact}.")
 
 
 def _batch(width: int) -> tuple[Tensor, Tensor]:
@@ -74,11 +100,16 @@ def _rounding(mixed: Tensor, width: int) -> float:
 
 
 def _check_shape(mixer: Mixer, built: TokenMixer) -> None:
+    for dtype in (torch.float64, torch.float32):  # the first alone would hide a module that always gives it
+        _check_shape_of(built.to(dtype), dtype)
+
+
+def _check_shape_of(built: TokenMixer, dtype: torch.dtype) -> None:
     hidden, mask = _batch(built.width)
-    projection = nn.Linear(built.width, 2 * built.width + 1).double()
+    hidden, projection = hidden.to(dtype), nn.Linear(built.width, 2 * built.width + 1).to(dtype)
     mixed = built(hidden, mask)
-    if mixed.shape != hidden.shape or mixed.dtype != hidden.dtype:
-        raise _Broken(f"{tuple(hidden.shape)} of {hidden.dtype} became {tuple(mixed.shape)} of {mixed.dtype}")
+    if fault := fault_of(mixed, hidden):
+        raise _Broken(fault)
     projected, wanted = built.projected(hidden, mask, projection), projection(mixed)
     if projected.shape != wanted.shape or (projected - wanted).abs().max() > _rounding(wanted, built.width):
         raise _Broken("`projected` differs from the projection of what `forward` gives")

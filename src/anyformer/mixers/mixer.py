@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from anyformer.errors import MixerError
+from anyformer.mixers.soundness import fault_of, unsound
 from anyformer.whole_numbers import from_one
 
 NORMS = ("after", "before")
@@ -43,7 +44,16 @@ class TokenMixer(nn.Module, ABC):
         Returns:
             (batch, tokens, width); values at padding are finite but mean nothing.
         """
-        return self.mix(hidden, self.kept(hidden, attention_mask))
+        mixed = self.mix(hidden, self.kept(hidden, attention_mask))
+        # A residual would spread a wrong shape over all tokens in silence. Exported graphs are compared afterwards.
+        if not is_exported() and (fault := fault_of(mixed, hidden)):
+            raise unsound(self._called, fault)
+        return mixed
+
+    @property
+    def _called(self) -> str:
+        """What messages call it."""
+        return type(self).__name__
 
     @abstractmethod
     def mix(self, hidden: Tensor, keep: Tensor | None) -> Tensor:
@@ -108,9 +118,9 @@ class Mixer(ABC):
 
     def build_layer(self, layer: int, width: int, dropout: float = 0.0) -> TokenMixer:
         """The module for this layer of a network, counted from 0; most mixers are the same in all layers."""
-        from anyformer.mixers.adopted import as_token_mixer
+        from anyformer.mixers.adopted import built_by
 
-        return as_token_mixer(self.build(width, dropout), width, self)
+        return built_by(self, width, dropout)
 
     def same_weights_as(self) -> "Mixer":
         """A mixer with the same weights: `convert` keeps them where the old and the new mixer give the same answer."""

@@ -1,12 +1,22 @@
 """The card of a trained model, of every kind of run."""
 
 import json
+from dataclasses import dataclass
 
 import pytest
 
 pytest.importorskip("accelerate", reason="training needs: pip install anyformer[train]")
 
-from anyformer.mixers import Attention, Average, MixerBertConfig, MixerBertForSequenceClassification, MixerBertModel
+from anyformer.mixers import (
+    CATALOGUE,
+    Attention,
+    Average,
+    Mixer,
+    MixerBertConfig,
+    MixerBertForSequenceClassification,
+    MixerBertModel,
+    register_mixer,
+)
 from anyformer.training import RunFolder
 from anyformer.training.run.card import model_card
 
@@ -79,3 +89,35 @@ def test_a_published_card_does_not_say_where_files_lie(path):
     assert "secret" not in made
     assert "mnli" in made
     assert "runs/model" in made
+
+
+def test_mixers_of_others_must_be_registered_first():
+    @register_mixer("outer-one")
+    @dataclass(frozen=True)
+    class Outer(Mixer):
+        inner: Mixer = Attention(3)  # noqa: RUF009  (it is frozen)
+
+        def build(self, width, dropout=0.0):
+            return self.inner.build(width)
+
+    @register_mixer("inner-one")
+    @dataclass(frozen=True)
+    class Inner(Mixer):
+        def build(self, width, dropout=0.0):
+            return Average().build(width)
+
+    try:
+        told = model_card(MixerBertModel(MixerBertConfig(**SIZES, mixers=[*STACK[:4], Outer(Inner())])), 17, {}, ())
+    finally:
+        for name in ("outer-one", "inner-one"):
+            del CATALOGUE.constructors.registered[name]
+    assert "does not have: `inner-one`, `outer-one`. Each must be registered first: import the file that calls" in told
+    example = told.split("```python\n")[1].splitlines()
+    assert example[1] == "# import the_file_that_registers_it  # first: inner-one, outer-one; its code is not here"
+    assert example[2].startswith("from transformers import")
+
+
+def test_nothing_is_to_be_registered_for_mixers_of_this_package():
+    told = card()
+    assert "register" not in told
+    assert "no code comes from this folder\nfrom transformers import AutoModel, AutoTokenizer\n" in told

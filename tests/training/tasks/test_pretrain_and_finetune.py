@@ -4,7 +4,7 @@ import json
 import math
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import pytest
@@ -21,7 +21,7 @@ from transformers import (
 
 from anyformer.cli.main import main
 from anyformer.errors import MixerError, TrainingError
-from anyformer.mixers import Attention
+from anyformer.mixers import Attention, Average, register_mixer
 from anyformer.training import (
     Pairs,
     Question,
@@ -33,8 +33,11 @@ from anyformer.training import (
     prepare,
     pretrain,
 )
+from anyformer.training.tasks import pretrain as pretraining
 from anyformer.training.tasks.examples import padded, rows_of_similar_length, rows_of_step
+from anyformer.training.tasks.pretrain import prepare_run, require_possible
 from anyformer.training.tasks.spans import features
+from tests.mixers.conftest import shipped  # noqa: F401
 from tests.training.small import recipe, text
 
 SENTENCES = ("the dog sleeps", "a cat runs home", "birds sing", "no one reads the long letter today")
@@ -360,3 +363,61 @@ def test_padding_is_masked():
     assert made["input_ids"].tolist() == [[7, 7, 9, 9], [7, 7, 7, 7]]
     assert made["attention_mask"].tolist() == [[1, 1, 0, 0], [1, 1, 1, 1]]
     assert made["token_type_ids"].dtype == torch.int64
+
+
+class _Tampers(torch.nn.Module):
+    """Gives what its function makes of its input."""
+
+    def __init__(self, does):
+        super().__init__()
+        self.does = does
+
+    def forward(self, hidden, keep):
+        return self.does(hidden * keep[..., None])
+
+
+def _tampering(does):
+    """A recipe for next words with a mixer of somebody else's, which says that it is causal."""
+
+    @register_mixer("tampering")
+    @dataclass(frozen=True)
+    class Tampering:
+        def build(self, width, dropout=0.0):
+            return _Tampers(does)
+
+        def causal(self):
+            return self
+
+    given = recipe(steps=1)
+    architecture = replace(given.architecture, mixers=(Average(), Tampering(), Average(), Tampering()))
+    return replace(given, architecture=architecture, text=replace(given.text, task="next-words"))
+
+
+@pytest.mark.usefixtures("shipped")
+@pytest.mark.parametrize(
+    ("does", "fact"),
+    [
+        (lambda hidden: hidden[..., 1:], "must give a tensor of hidden's shape and type; for .* it gave"),
+        (lambda hidden: hidden[:1], r"it gave \(1, 20, 16\)"),
+        (lambda hidden: hidden.double(), "it gave .* of torch.float64"),
+        (lambda hidden: {}["mine"], "it raised KeyError: 'mine'"),
+        (lambda hidden: hidden.roll(-1, dims=1), "must let no token see a later one"),
+    ],
+)
+def test_faults_of_a_mixer_are_told_before_anything_is_written(tmp_path, does, fact):
+    place = tmp_path / "run"
+    with pytest.raises(MixerError, match=rf"the mixer 'tampering', .*Tampering\(\), .*{fact}"):
+        prepare_run(_tampering(does), SyntheticLanguage(sentences=300), place)
+    assert not place.exists()
+
+
+@pytest.mark.usefixtures("shipped")
+def test_a_mixer_may_look_ahead_where_words_are_hidden(tmp_path):
+    given = _tampering(lambda hidden: hidden.roll(-1, dims=1))
+    require_possible(replace(given, text=replace(given.text, task="masked-words")))
+    require_possible(_tampering(lambda hidden: hidden.cumsum(dim=1)))
+
+
+def test_mixers_of_this_package_are_not_tried(monkeypatch):
+    monkeypatch.setattr(pretraining, "Trial", None)
+    require_possible(recipe())

@@ -48,10 +48,13 @@ class MixerBertForCausalLM(WordPredicting, GenerationMixin):
         inputs_embeds: Tensor | None = None,
         labels: Tensor | None = None,
         use_cache: bool | None = None,
-        logits_to_keep: int = 0,
+        logits_to_keep: int | Tensor = 0,
         **asked: Any,
     ) -> CausalLMOutput:
-        """Like BertLMHeadModel's, without a cache; `logits_to_keep` last tokens get scores, or all if it is 0."""
+        """Like BertLMHeadModel's, without a cache.
+
+        `logits_to_keep` last tokens get scores, or those whose places it lists; all if it is 0, or with labels.
+        """
         _require_no_cache(use_cache)
         self._require_positions(input_ids if inputs_embeds is None else inputs_embeds)
         leading = _leading(attention_mask)
@@ -61,7 +64,8 @@ class MixerBertForCausalLM(WordPredicting, GenerationMixin):
         back = None if leading is None else -leading
         states = _turned(outputs.last_hidden_state, back)
         wanted = None if labels is None else pad(labels[:, 1:], (0, 1), value=IGNORED)
-        logits, loss = self._score(states if labels is not None else states[:, -logits_to_keep:], wanted)
+        kept = logits_to_keep if isinstance(logits_to_keep, Tensor) else slice(-logits_to_keep, None)
+        logits, loss = self._score(states if labels is not None else states[:, kept], wanted)
         return CausalLMOutput(
             loss,
             logits,
@@ -73,7 +77,38 @@ class MixerBertForCausalLM(WordPredicting, GenerationMixin):
     def generate(self, *given: Any, use_cache: bool | None = None, **options: Any) -> Any:
         """As every model of `transformers` does, without a cache: each new word takes a look at the whole text."""
         _require_no_cache(use_cache)
+        ids, states = (
+            given[0] if given else options.get("input_ids", options.get("inputs")),
+            options.get("inputs_embeds"),
+        )
+        if ids is not None and states is not None and ids.shape[:2] != states.shape[:2]:
+            raise MixerError(
+                f"input_ids and inputs_embeds must be of the same text; got {tuple(ids.shape[:2])} and"
+                f" {tuple(states.shape[:2])}, as (batch, tokens). Give one of them alone."
+            )
         return super().generate(*given, use_cache=False, **options)
+
+    def prepare_inputs_for_generation(
+        self,
+        input_ids: Tensor,
+        inputs_embeds: Tensor | None = None,
+        position_ids: Tensor | None = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """What the next look at the text reads; after `inputs_embeds` come the embeddings of the words written since.
+
+        `transformers` reads embeddings once and counts on a cache for them, which it asks for by itself.
+        """
+        if inputs_embeds is not None and position_ids is not None:
+            written = position_ids.shape[-1] - inputs_embeds.shape[1]
+            words = self.get_input_embeddings()(input_ids[:, input_ids.shape[1] - written :])
+            inputs_embeds = torch.cat([inputs_embeds, words.to(inputs_embeds)], dim=1)
+            kwargs |= {"next_sequence_length": None, "past_key_values": None, "use_cache": False}
+            kwargs["is_first_iteration"] = True
+        prepared: dict[str, Any] = super().prepare_inputs_for_generation(
+            input_ids, inputs_embeds=inputs_embeds, position_ids=position_ids, **kwargs
+        )
+        return prepared
 
     def _require_positions(self, given: Tensor | None) -> None:
         if given is None or is_traced():

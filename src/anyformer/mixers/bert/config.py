@@ -1,6 +1,6 @@
 """The configuration of a BERT with one mixer a layer."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from transformers import BertConfig
@@ -39,7 +39,7 @@ class MixerBertConfig(BertConfig):
         super().__post_init__(**kwargs)
         if self.mixers is not None:
             sizes = NetworkSizes(self.hidden_size, self.num_attention_heads, self.max_position_embeddings)
-            self.mixers = [_described(mixer, sizes) for mixer in self.mixers]
+            self.mixers = [_described(mixer, sizes) for mixer in _several(self.mixers)]
         if self.norm not in NORMS:
             raise MixerError(f"norm must be one of {', '.join(NORMS)}; got {self.norm!r}.")
         if self.add_cross_attention:
@@ -79,6 +79,14 @@ class MixerBertConfig(BertConfig):
         return tuple(from_json(described) for described in self.mixers)
 
 
+def _several(mixers: object) -> Iterable[Any]:
+    if not isinstance(mixers, Iterable) or isinstance(mixers, str | Mapping):
+        raise MixerError(
+            f"mixers must be a list, one mixer a layer; got {mixers!r:.200}. Write [mixer] * layers for one kind."
+        )
+    return mixers
+
+
 def _described(mixer: Mixer | Mapping[str, Any], sizes: NetworkSizes) -> dict[str, Any]:
     """The JSON object of a mixer, complete with the sizes that were left out, as they fit the network."""
     if not isinstance(mixer, Mixer | Mapping):
@@ -91,16 +99,59 @@ def _described(mixer: Mixer | Mapping[str, Any], sizes: NetworkSizes) -> dict[st
     return to_json(made)
 
 
-Names = dict[Any, Any] | None
-
-
-def _both_ways(id2label: Names, label2id: Names) -> tuple[Names, Names]:
+def _both_ways(id2label: object, label2id: object) -> tuple[dict[int, Any] | None, dict[Any, int] | None]:
     """The names of classes by number, and the numbers by name; `transformers` leaves either as it is.
 
-    LABEL_0, LABEL_1, … are its placeholders; they are ignored where real names are given.
+    LABEL_0, LABEL_1, … are its placeholders; they are ignored where real names are given. Several names may stand for
+    one class: each class then has the one that `id2label` says.
     """
-    if id2label is None:
-        return (None, None) if label2id is None else ({number: name for name, number in label2id.items()}, label2id)
-    if label2id is None or all(str(name).startswith("LABEL_") for name in label2id):
-        label2id = {name: int(number) for number, name in id2label.items()}
-    return id2label, label2id
+    names = None if id2label is None else {_whole(key): name for key, name in _table("id2label", id2label).items()}
+    numbers = None if label2id is None else {key: _whole(one) for key, one in _table("label2id", label2id).items()}
+    if numbers is not None and (
+        names is None or (_are_placeholders(names.values()) and not _are_placeholders(numbers))
+    ):
+        _require_counted("label2id", numbers.values(), numbers)
+        return {number: name for name, number in sorted(numbers.items(), key=lambda item: item[1])}, numbers
+    if names is None:
+        return None, None
+    _require_counted("id2label", names, names)
+    if numbers is None or _are_placeholders(numbers):
+        numbers = {name: number for number, name in names.items()}
+    _require_agreement(names, numbers)
+    return names, numbers
+
+
+def _table(entry: str, given: object) -> Mapping[Any, Any]:
+    if not isinstance(given, Mapping):
+        wanted = "{0: 'no', 1: 'yes'}" if entry == "id2label" else "{'no': 0, 'yes': 1}"
+        raise MixerError(f"{entry} must be a dictionary, such as {wanted}; got {given!r:.200}. Write it so.")
+    return given
+
+
+def _whole(number: object) -> int:
+    """A number of a class; JSON has texts for those in `id2label`."""
+    if isinstance(number, int) or (isinstance(number, str) and number.isdecimal()):
+        return int(number)
+    raise MixerError(f"the number of a class must be a whole number; got {number!r:.200} in id2label or label2id.")
+
+
+def _are_placeholders(names: Iterable[Any]) -> bool:
+    return all(str(name).startswith("LABEL_") for name in names)
+
+
+def _require_counted(entry: str, numbers: Iterable[int], given: object) -> None:
+    """Every class has a place among the outputs of a model, and every place a class."""
+    if sorted(numbers) != list(range(len(list(numbers)))):
+        raise MixerError(
+            f"the classes of {entry} must have the numbers 0, 1, 2, … once each; got {given!r:.300}. Number them anew."
+        )
+
+
+def _require_agreement(names: dict[int, Any], numbers: dict[Any, int]) -> None:
+    lost = [name for name in names.values() if names.get(numbers.get(name, -1)) != name]
+    unknown = [name for name, number in numbers.items() if number not in names]
+    if lost or unknown:
+        raise MixerError(
+            f"id2label and label2id must say the same; got {names!r:.300} and {numbers!r:.300}, which differ in"
+            f" {(lost + unknown)[0]!r:.200}. Give one of them: the other follows."
+        )

@@ -1,6 +1,7 @@
 """Another mixer in a trained BERT: every other weight is kept."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import torch
 from transformers import models
@@ -47,7 +48,7 @@ OURS: dict[type[torch.nn.Module], type[MixerBertPreTrainedModel]] = {
 """Which class of ours stands for which of `transformers`."""
 
 
-def convert(bert: torch.nn.Module, mixers: Sequence[Mixer]) -> MixerBertPreTrainedModel:
+def convert(bert: torch.nn.Module, mixers: Sequence[Mixer] | Mixer) -> MixerBertPreTrainedModel:
     """A BERT or RoBERTa with these mixers and, for the rest, the weights of the given one, which is left as it is.
 
     Layers whose mixer stays the same keep its weights as well, also where attention becomes sparse or dense with as
@@ -56,7 +57,7 @@ def convert(bert: torch.nn.Module, mixers: Sequence[Mixer]) -> MixerBertPreTrain
     Args:
         bert: one of `transformers` of a kind in OURS, such as a BertModel or a RobertaForMaskedLM, or one of their
             counterparts here. Of a decoder the mixers become causal.
-        mixers: one for each layer.
+        mixers: one for each layer, or one for all of them.
 
     Returns:
         The counterpart, in the same mode, of the same dtype, on the same device.
@@ -76,7 +77,7 @@ def convert(bert: torch.nn.Module, mixers: Sequence[Mixer]) -> MixerBertPreTrain
         )
     kind: type[MixerBertConfig] = ours.config_class
     before = kind.from_dict({**bert.config.to_dict(), "model_type": kind.model_type})
-    config = kind.from_dict({**before.to_dict(), "mixers": list(mixers)})
+    config = kind.from_dict({**before.to_dict(), "mixers": _one_a_layer(mixers, before.num_hidden_layers)})
     options = {} if getattr(bert.base_model, "pooler", None) else {"add_pooling_layer": False}
     converted = ours(config, **options) if issubclass(ours, MixerBertModel) else ours(config)
     changed = [
@@ -88,6 +89,17 @@ def convert(bert: torch.nn.Module, mixers: Sequence[Mixer]) -> MixerBertPreTrain
     converted.to(dtype=bert.dtype, device=bert.device).train(bert.training)
     _copy(bert, converted, changed)
     return converted
+
+
+def _one_a_layer(mixers: object, layers: int) -> list[Any]:
+    if isinstance(mixers, Mixer):
+        return [mixers] * layers
+    if not isinstance(mixers, Iterable) or isinstance(mixers, str | Mapping):
+        raise MixerError(
+            f"mixers must be one for each of the {layers} layers, or one for all of them; got {mixers!r:.200}. Write"
+            " [Average(), Attention()], for example, or hybrid(…)."
+        )
+    return list(mixers)
 
 
 def _copy(bert: torch.nn.Module, converted: torch.nn.Module, changed: list[int]) -> None:

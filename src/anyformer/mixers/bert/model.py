@@ -121,6 +121,7 @@ class MixerBertModel(MixerBertPreTrainedModel):
         self.embeddings = self.embeddings_class(config)
         self.encoder = MixerBertEncoder(config)
         self.pooler = BertPooler(config) if add_pooling_layer else None
+        self._longest: int | None = None
         self.post_init()
 
     def get_input_embeddings(self) -> nn.Embedding:
@@ -146,6 +147,8 @@ class MixerBertModel(MixerBertPreTrainedModel):
         """As BertModel's; `attention_mask` is (batch, tokens), 1 = keep. Attentions of layers without any are None."""
         if (input_ids is None) == (inputs_embeds is None):
             raise MixerError("exactly one of input_ids and inputs_embeds must be given; got both or neither.")
+        if position_ids is None and not is_traced():
+            self._require_length(input_ids, inputs_embeds)
         embedded = self.embeddings(input_ids, token_type_ids, position_ids, inputs_embeds)
         mask = _needed(attention_mask)
         states = self.encoder(embedded, mask)
@@ -157,6 +160,23 @@ class MixerBertModel(MixerBertPreTrainedModel):
             hidden_states=tuple(states) if wants_states else None,
             attentions=self._weights(states, mask) if wants_weights else None,
         )
+
+    def _require_length(self, input_ids: Tensor | None, inputs_embeds: Tensor | None) -> None:
+        """Refuse what has no tokens, or more than there are positions; to know the longest input takes a while."""
+        tokens = self._tokens(input_ids, inputs_embeds)
+        if self._longest is None or tokens > self._longest:
+            self._longest = self.config.longest_input
+        if not 0 < tokens <= self._longest:
+            raise MixerError(
+                f"a text must have from 1 to {self._longest} tokens, padding included; got {tokens}. Cut longer ones"
+                " (truncation=True in the tokenizer), or give them in parts."
+            )
+
+    def _tokens(self, input_ids: Tensor | None, inputs_embeds: Tensor | None) -> int:
+        """How many tokens each sequence has."""
+        given = inputs_embeds if input_ids is None else input_ids
+        assert given is not None
+        return given.shape[1]
 
     def _weights(self, states: list[Tensor], attention_mask: Tensor | None) -> tuple[Tensor | None, ...]:
         pairs = zip(self.encoder.layer, states[:-1], strict=True)

@@ -7,7 +7,7 @@ It differs from BERT in three places: the positions of tokens are counted from t
 
 from typing import Any, ClassVar
 
-from torch import nn
+from torch import Tensor, nn
 from transformers.models.roberta.modeling_roberta import (
     RobertaClassificationHead,
     RobertaEmbeddings,
@@ -70,6 +70,13 @@ class MixerRobertaModel(MixerRobertaPreTrainedModel, MixerBertModel):
     """The encoder: RoBERTa's embeddings, then the layers and the pooler of MixerBertModel."""
 
     embeddings_class: ClassVar[type[nn.Module]] = RobertaEmbeddings
+
+    def _tokens(self, input_ids: Tensor | None, inputs_embeds: Tensor | None) -> int:
+        """How many tokens the longest sequence has; padding among the ids takes no position."""
+        tokens = super()._tokens(input_ids, inputs_embeds)
+        if input_ids is None or tokens <= (self._longest or 0):
+            return tokens
+        return max(1, int((input_ids != self.config.pad_token_id).sum(dim=1).max())) if tokens else 0
 
 
 class MixerRobertaForMaskedLM(MixerRobertaPreTrainedModel, WordPredicting):

@@ -9,6 +9,10 @@ from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, Final
 
 from anyformer.exports.huggingface.card import as_text
+from anyformer.mixers.catalogue import CATALOGUE
+from anyformer.mixers.fields import MIXER
+from anyformer.mixers.registry import KIND
+from anyformer.mixers.soundness import is_shipped
 
 _TASKS: Final = {
     "ForMaskedLM": "fill-mask",
@@ -113,14 +117,44 @@ def _table(entries: Mapping[str, Any], left: str = "", right: str = "") -> str:
     return "\n".join([f"| {left} | {right} |", "|---|---|", *lines])
 
 
+def _brought(mixers: Sequence[Mapping[str, Any]] | None) -> list[str]:
+    """The names of mixers that are not the package's own in what a config says."""
+    names = {described[KIND] for described in _mixers_in([{MIXER: one} for one in mixers or ()])}
+    return sorted(name for name in names if not is_shipped(CATALOGUE[name]))
+
+
+def _mixers_in(value: Any) -> Iterator[Mapping[str, Any]]:
+    """The objects of mixers, also of those in fields of others."""
+    if isinstance(value, list):
+        for one in value:
+            yield from _mixers_in(one)
+    elif isinstance(value, Mapping) and set(value) == {MIXER}:
+        yield value[MIXER]
+        yield from _mixers_in(list(value[MIXER].values()))
+
+
+def _to_register(names: Sequence[str]) -> tuple[str, str]:
+    """What to do before a model with such mixers can be loaded: as a sentence, and as a line of the example."""
+    if not names:
+        return "", ""
+    listed = ", ".join(f"`{name}`" for name in names)
+    sentence = (
+        f"Mixers that anyformer does not have: {listed}. Each must be registered first: import the file that calls"
+        " `register_mixer` with its name, or install the package that announces it. Otherwise loading ends in an error."
+        "\n\n"
+    )
+    return sentence, f"# import the_file_that_registers_it  # first: {', '.join(names)}; its code is not here\n"
+
+
 def _loading(model: Any) -> str:
+    sentence, line = _to_register(_brought(model.config.mixers))
     head = next((head for head in _TASKS if type(model).__name__.endswith(head)), "")
     auto = f"AutoModel{head}" if head else "AutoModel"
     return f"""## How to load it
 
-```python
+{sentence}```python
 import anyformer.mixers  # pip install "anyformer[bert]"; no code comes from this folder
-from transformers import {auto}, AutoTokenizer
+{line}from transformers import {auto}, AutoTokenizer
 
 model = {auto}.from_pretrained("path/to/this/folder")
 tokenizer = AutoTokenizer.from_pretrained("path/to/this/folder")
