@@ -8,6 +8,7 @@ import torch
 from anyformer.mixers import (
     CausalConvolution,
     Convolution,
+    DepthwiseConvolution,
     MixerBertConfig,
     MixerBertModel,
     PlainConvolution,
@@ -110,3 +111,17 @@ def test_a_bert_of_convolutions_is_compiled_with_matrices(monkeypatch):
     got = torch.compile(model, backend="eager")(ids, mask).last_hidden_state
     assert called
     assert torch.allclose(got[mask.bool()], wanted[mask.bool()], atol=1e-5)
+
+
+@pytest.mark.parametrize("kernel", [5, 32])
+@pytest.mark.parametrize("before", [0, 1, 2, 4])
+def test_taps_lie_where_before_says(kernel, before):
+    """Both ways, for any share of the taps before a token: against the sum in the docstring."""
+    module = DepthwiseConvolution(8, kernel, 4, before=before).double()
+    hidden = torch.randn(2, 9, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(kernel))
+    wanted = torch.zeros_like(hidden)
+    for token in range(9):
+        for tap in range(kernel):
+            if 0 <= (other := token + tap - before) < 9:
+                wanted[:, token] += module.W_C[:, tap].repeat_interleave(2) * hidden[:, other]
+    torch.testing.assert_close(module(hidden), wanted)

@@ -139,3 +139,7 @@ def test_a_tap_beyond_the_longest_sequence_touches_nothing():
         with torch.no_grad():
             built.W_C[:, [0, -1]] += 1.0
         assert torch.equal(built(hidden), before) is not matters
+
+
+def test_as_many_filters_as_usual_where_they_divide_the_width():
+    assert fitting("convolution", NetworkSizes(width=128, heads=2, longest=64)).filters == 16

@@ -91,3 +91,13 @@ def test_a_compiled_graph_gives_the_same_without_complex_numbers():
             away = (compiled(hidden, given) - mixer(hidden, given)).abs()
             kept = away if given is None else away * given[..., None]
             assert kept.max() <= rounding(hidden.shape[1] * WIDTH, float(hidden.abs().max()))
+
+
+def test_angles_of_long_sequences_are_as_exact_as_of_short_ones():
+    """A padded text is transformed by another way than a whole one; both have 4,096 tokens here."""
+    built = Fourier().build(8)
+    hidden = torch.randn(1, 4097, 8, generator=torch.Generator().manual_seed(0))
+    mask = torch.ones(1, 4097, dtype=torch.long)
+    mask[0, -1] = 0
+    # Sums of 4,096 terms: angles rounded once give 6e-6, angles of large products 1.6e-3.
+    assert (built(hidden, mask)[:, :4096] - built(hidden[:, :4096])).abs().max() < 1e-4

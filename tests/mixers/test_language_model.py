@@ -363,3 +363,17 @@ def test_onnx_runtime_scores_next_words(tmp_path):
         assert (torch.from_numpy(got)[kept] - wanted).abs().max() <= rounding
     with pytest.raises(MixerError, match="its pattern is made anew for each length"):
         export_onnx(model().float(), tmp_path / "sparse.onnx")
+
+
+@pytest.mark.parametrize("mixer", [Attention(2), Average(), Convolution(5, 4)])
+def test_padding_on_either_side_leaves_the_loss_as_it_is(mixer):
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 50, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+    config = MixerBertConfig(**sizes, intermediate_size=32, mixers=[mixer] * 2, is_decoder=True)
+    model = MixerBertForCausalLM(config).eval()
+    text, padding = torch.tensor([[5, 6, 7, 8]]), torch.zeros(1, 2, dtype=torch.long)
+    alone = model(text, labels=text).loss
+    for parts in ((padding, text), (text, padding)):
+        ids = torch.cat(parts, dim=1)
+        padded = model(ids, attention_mask=(ids > 0).long(), labels=ids.masked_fill(ids == 0, -100)).loss
+        torch.testing.assert_close(padded, alone, rtol=1e-5, atol=1e-5)

@@ -65,9 +65,10 @@ def by_image(real: Tensor, filters: Tensor, before: int) -> Tensor:
     (_, tokens, width), count = real.shape, len(filters)
     image = real.transpose(1, 2).unsqueeze(2)
     for_each = filters.repeat_interleave(width // count, dim=0)[:, None, None, :]
-    mixed = conv2d(image, for_each, padding=(0, before), groups=width)
-    # Both sides are padded alike, so with more taps before a token than after it there are tokens too many at the end.
-    return mixed[..., :tokens].squeeze(2).transpose(1, 2)
+    # Both sides are padded alike, for the longer one; what that adds at either end is left out.
+    padding = max(before, filters.shape[1] - 1 - before)
+    mixed = conv2d(image, for_each, padding=(0, padding), groups=width)
+    return mixed[..., padding - before : padding - before + tokens].squeeze(2).transpose(1, 2)
 
 
 def by_matrices(real: Tensor, filters: Tensor, before: int) -> Tensor:

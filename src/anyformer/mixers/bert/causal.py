@@ -64,6 +64,8 @@ class MixerBertForCausalLM(WordPredicting, GenerationMixin):
         back = None if leading is None else -leading
         states = _turned(outputs.last_hidden_state, back)
         wanted = None if labels is None else pad(labels[:, 1:], (0, 1), value=IGNORED)
+        if wanted is not None and attention_mask is not None:  # the token before a text is not asked for its first word
+            wanted = wanted.masked_fill(attention_mask == 0, IGNORED)
         kept = logits_to_keep if isinstance(logits_to_keep, Tensor) else slice(-logits_to_keep, None)
         logits, loss = self._score(states if labels is not None else states[:, kept], wanted)
         return CausalLMOutput(
@@ -75,12 +77,10 @@ class MixerBertForCausalLM(WordPredicting, GenerationMixin):
 
     @torch.no_grad()
     def generate(self, *given: Any, use_cache: bool | None = None, **options: Any) -> Any:
-        """As every model of `transformers` does, without a cache: each new word takes a look at the whole text."""
+        """As every model of `transformers` does, without a cache: the whole text is read again for each new word."""
         _require_no_cache(use_cache)
-        ids, states = (
-            given[0] if given else options.get("input_ids", options.get("inputs")),
-            options.get("inputs_embeds"),
-        )
+        ids = given[0] if given else options.get("input_ids", options.get("inputs"))
+        states = options.get("inputs_embeds")
         if ids is not None and states is not None and ids.shape[:2] != states.shape[:2]:
             raise MixerError(
                 f"input_ids and inputs_embeds must be of the same text; got {tuple(ids.shape[:2])} and"

@@ -184,7 +184,7 @@ def _adam(model: nn.Module, schedule: Schedule) -> torch.optim.Optimizer:
     return torch.optim.AdamW(groups, lr=schedule.learning_rate, betas=(0.9, schedule.adam_beta2), fused=True)
 
 
-def require_fair_shares(schedule: Schedule) -> None:
+def require_runnable(schedule: Schedule) -> None:
     """Refuse a batch that cannot be divided equally among the processes, and a precision that is not to be had."""
     require_precision(schedule.precision)
     count = processes().num_processes

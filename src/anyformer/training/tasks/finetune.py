@@ -12,7 +12,7 @@ from anyformer.errors import TrainingError
 from anyformer.training.data.pairs import Pairs
 from anyformer.training.data.questions import Question
 from anyformer.training.run.folder import RunFolder
-from anyformer.training.run.loop import finish, require_fair_shares, run_in, train
+from anyformer.training.run.loop import finish, require_runnable, run_in, train
 from anyformer.training.run.metrics import Watch
 from anyformer.training.run.recipe import Schedule
 from anyformer.training.tasks.answers import Answers
@@ -72,7 +72,7 @@ def finetune(
     else:
         raise TrainingError("what is held out must be of the same kind as what is trained on: pairs or questions.")
     schedule = task.schedule
-    require_fair_shares(schedule)
+    require_runnable(schedule)
     _require_full_batch(schedule.batch, len(task.training))
     identity = {
         "model": _model_digest(bert),

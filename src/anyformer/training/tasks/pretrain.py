@@ -31,7 +31,7 @@ from anyformer.training.data.tokens import (
 from anyformer.training.data.vocabulary import load_tokenizer, tokenizer_digest, train_tokenizer
 from anyformer.training.run import seeds
 from anyformer.training.run.folder import RunFolder, removed_after_a_mistake
-from anyformer.training.run.loop import finish, require_fair_shares, run_in, train
+from anyformer.training.run.loop import finish, require_runnable, run_in, train
 from anyformer.training.run.metrics import Watch
 from anyformer.training.run.processes import processes
 from anyformer.training.run.recipe import Recipe
@@ -257,7 +257,7 @@ def require_possible(recipe: Recipe, vocabulary: int | None = None) -> None:
         recipe: what to train.
         vocabulary: of the tokenizer; without one, the most that the recipe allows.
     """
-    require_fair_shares(recipe.schedule)
+    require_runnable(recipe.schedule)
     _require_room(lambda: _model(recipe, vocabulary))
     _try_mixers(recipe)
 
