@@ -178,7 +178,8 @@ def test_a_mixer_that_became_faulty_is_told_when_a_model_is_fine_tuned(call, her
     (here / "fnet.py").write_text(FNET.replace("return mixed", "raise KeyError('mine')"))
     tuned = finetune(call, "--plugin", "fnet.py")
     assert tuned.code == 2
-    assert "FNet() must give a tensor of hidden's shape and type; it raised KeyError: 'mine'." in tuned.err
+    assert "FNet(), must give a tensor of hidden's shape and type; it raised KeyError: 'mine'." in tuned.err
+    assert not (here / "classes").exists()
 
 
 def test_the_card_says_what_to_register_first(call, here, monkeypatch):

@@ -1,5 +1,6 @@
 """A trial before a training: one layer of somebody's mixer is run on a few tokens, so that faults are told at once."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,11 +12,24 @@ from anyformer.mixers.adopted import draw_parameters
 from anyformer.mixers.catalogue import to_json
 from anyformer.mixers.mixer import Mixer, TokenMixer
 from anyformer.mixers.registry import KIND
-from anyformer.mixers.soundness import fact_of, fault_of, unsound
+from anyformer.mixers.soundness import fact_of, fault_of, is_shipped, unsound
 
 MOST_TOKENS: Final = 128
 """Longer windows are tried with so many tokens: a trial is to take no time and no memory."""
 _CAUSAL: Final = "let no token see a later one, since next words are predicted"
+
+
+def try_mixers(
+    stack: Sequence[Mixer], width: int, tokens: int, dropout: float = 0.0, *, is_causal: bool = False
+) -> None:
+    """Try one layer of each mixer that is not the package's own; `check_mixer` takes longer and tests more."""
+    for layer, mixer in enumerate(stack):
+        if is_shipped(type(mixer)) or stack.index(mixer) < layer:
+            continue
+        trial = Trial(mixer, layer, width, tokens, dropout)
+        trial.require_sound()
+        if is_causal:
+            trial.require_causal()
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from transformers import (
 
 from anyformer.cli.main import main
 from anyformer.errors import MixerError, TrainingError
-from anyformer.mixers import Attention, Average, register_mixer
+from anyformer.mixers import Attention, Average, register_mixer, trial
 from anyformer.training import (
     Pairs,
     Question,
@@ -33,7 +33,6 @@ from anyformer.training import (
     prepare,
     pretrain,
 )
-from anyformer.training.tasks import pretrain as pretraining
 from anyformer.training.tasks.examples import padded, rows_of_similar_length, rows_of_step
 from anyformer.training.tasks.pretrain import prepare_run, require_possible
 from anyformer.training.tasks.spans import features
@@ -419,5 +418,5 @@ def test_a_mixer_may_look_ahead_where_words_are_hidden(tmp_path):
 
 
 def test_mixers_of_this_package_are_not_tried(monkeypatch):
-    monkeypatch.setattr(pretraining, "Trial", None)
+    monkeypatch.setattr(trial, "Trial", None)
     require_possible(recipe())

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from anyformer.errors import TrainingError
+from anyformer.mixers.trial import try_mixers
 from anyformer.training.data.pairs import Pairs
 from anyformer.training.data.questions import Question
 from anyformer.training.run.folder import RunFolder
@@ -17,6 +18,7 @@ from anyformer.training.run.metrics import Watch
 from anyformer.training.run.recipe import Schedule
 from anyformer.training.tasks.answers import Answers
 from anyformer.training.tasks.classes import Classes, encode_pairs
+from anyformer.training.tasks.examples import longest_input
 from anyformer.training.tasks.numbers import Numbers
 from anyformer.training.tasks.saved_berts import CLASSIFIER, READER, pretrained
 from anyformer.training.tasks.spans import windows_of
@@ -73,6 +75,7 @@ def finetune(
         raise TrainingError("what is held out must be of the same kind as what is trained on: pairs or questions.")
     schedule = task.schedule
     require_runnable(schedule)
+    try_mixers(bert.config.layer_mixers, bert.config.hidden_size, longest_input(bert.config))
     _require_full_batch(schedule.batch, len(task.training))
     identity = {
         "model": _model_digest(bert),

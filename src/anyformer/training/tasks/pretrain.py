@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from anyformer.atomic import atomic_folder
 from anyformer.errors import TrainingError
 from anyformer.mixers.mixer import causal_form
-from anyformer.mixers.soundness import is_shipped
-from anyformer.mixers.trial import Trial
+from anyformer.mixers.trial import try_mixers
 from anyformer.training.data.corpus import Corpus
 from anyformer.training.data.tokens import (
     Origin,
@@ -259,20 +258,9 @@ def require_possible(recipe: Recipe, vocabulary: int | None = None) -> None:
     """
     require_runnable(recipe.schedule)
     _require_room(lambda: _model(recipe, vocabulary))
-    _try_mixers(recipe)
-
-
-def _try_mixers(recipe: Recipe) -> None:
-    """One layer of each mixer that is not the package's own; `check_mixer` takes longer and tests more."""
     architecture, goes_on = recipe.architecture, recipe.text.task == "next-words"
     stack = [causal_form(mixer) for mixer in architecture.stack] if goes_on else architecture.stack
-    for layer, mixer in enumerate(stack):
-        if is_shipped(type(mixer)) or stack.index(mixer) < layer:
-            continue
-        trial = Trial(mixer, layer, architecture.width, recipe.text.tokens, architecture.dropout)
-        trial.require_sound()
-        if goes_on:
-            trial.require_causal()
+    try_mixers(stack, architecture.width, recipe.text.tokens, architecture.dropout, is_causal=goes_on)
 
 
 def _model(
