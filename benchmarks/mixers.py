@@ -71,7 +71,7 @@ def _layers(tokens: int, dropout: float, size: Size) -> dict[str, Any]:
     stock = BertLayer(BertConfig(**sizes, attn_implementation="sdpa")).train()
     programs = [Program(PEER, _layer_step(stock, lambda: stock(hidden)))]
     for name, mixer in _mixers(tokens).items():
-        ours = MixerBertLayer(MixerBertConfig(**sizes), mixer).train()
+        ours = MixerBertLayer(MixerBertConfig(**sizes), mixer, 0).train()
         programs.append(Program(name, _layer_step(ours, lambda ours=ours: ours(hidden, None))))
     timings = interleave(programs, ROUNDS[size])
     for program, timing in zip(programs, timings, strict=True):
