@@ -218,12 +218,14 @@ def test_bad_requests_leave_nothing_behind(refused, classifier, words, tmp_path,
     assert not (tmp_path / "out").exists()
 
 
-def test_nothing_but_earlier_results_is_replaced(call, refused, classifier, tmp_path):
+def test_nothing_but_earlier_results_is_replaced(call, refused, classifier, tmp_path, monkeypatch):
     data = table(tmp_path / "p.tsv", ("text", "label"), [("a dog", "neutral")])
     before = data.read_bytes()
     assert "must not replace the data" in refused(*predicting(classifier, data, data), kind="TrainingError")
     inside = classifier / "config.json"
     assert "the folder of the model" in refused(*predicting(classifier, data, inside), kind="TrainingError")
+    monkeypatch.chdir(classifier.parent)
+    assert "the folder of the model" in refused(*predicting(classifier.name, data, inside), kind="TrainingError")
     (tmp_path / "mine.txt").write_text('{"id": 3, "text": "mine"}\n')
     for verb in ("evaluate", "predict"):
         place = tmp_path / "mine.txt" if verb == "predict" else tmp_path
