@@ -192,6 +192,7 @@ def test_masked_words_of_a_text_are_measured_window_by_window(call, words, tmp_p
         ("evaluate W -o out --corpus p.tsv", "TrainingError", "must fill at least one sequence of 64 tokens"),
         ("evaluate W -o out --corpus p.tsv --tokens 65", "TrainingError", "at most the 64 tokens that the model takes"),
         ("evaluate W -o out --corpus p.tsv --tokens 7", "TrainingError", "tokens must be at least 8"),
+        ("evaluate W -o out --corpus p.tsv --tokens 0", "TrainingError", "tokens must be a whole number from 1"),
         ("evaluate M -o out --questions q.json --by kind", "UsageError", "--by, --task and --map must go with --pairs"),
         ("evaluate M -o out --pairs p.tsv --map neutral", "UsageError", "must read OLD=NEW, such as"),
         (

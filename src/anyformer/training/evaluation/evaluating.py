@@ -184,7 +184,7 @@ def evaluate_words(model: Path, corpus: str, output: Path, tokens: int | None = 
     most = longest_input(bert.config)
     if tokens is not None and tokens > most:
         raise TrainingError(f"a window must have at most the {most} tokens that the model takes; got {tokens}.")
-    text, read = Text(tokens=tokens or most), open_corpus(corpus)
+    text, read = Text(tokens=most if tokens is None else tokens), open_corpus(corpus)
     with tempfile.TemporaryDirectory(prefix="anyformer-") as folder:
         ids = write_tokens(read, tokenizer, Path(folder) / "tokens.npy").ids
         scores = measure_words(bert, ids, Marks.of(tokenizer), text)
