@@ -3,6 +3,7 @@
 import hashlib
 import json
 import lzma
+import os
 
 import pytest
 
@@ -234,6 +235,8 @@ def test_nothing_but_earlier_results_is_replaced(call, refused, classifier, tmp_
         told = refused(verb, classifier, "--pairs", data, "-o", place, kind="TrainingError")
         assert "only earlier results are replaced" in told
     assert "is a folder" in refused(*predicting(classifier, data, tmp_path), kind="TrainingError")
+    os.mkfifo(tmp_path / "pipe")  # to read it would wait for ever
+    assert "something else" in refused(*predicting(classifier, data, tmp_path / "pipe"), kind="TrainingError")
     assert "is a file" in refused("evaluate", classifier, "--pairs", data, "-o", data, kind="TrainingError")
     assert data.read_bytes() == before
     assert json.loads(inside.read_text())["model_type"] == "mixer-bert"

@@ -68,7 +68,8 @@ def mixers(
         if speaks():
             report = write_report(experiment)
             if left_out := experiment.not_asked_for:
-                note(f"{output} has results of {', '.join(left_out)} too; a report has them if they are named again.")
+                names = ", ".join(left_out)
+                note(f"{output} also has results of {names}, which this report leaves out; name them by --mixer, too.")
             emit(json, report.data, report.view)
 
 

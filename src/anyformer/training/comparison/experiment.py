@@ -46,7 +46,8 @@ class Experiment:
         """Entrants that have results here and are not compared this time."""
         asked = {one.name for one in (*self.entrants, *self.ablations)}
         names = {
-            file.stem.removeprefix("words-").rpartition("-")[0] for file in self.result("words").parent.glob("words-*")
+            file.stem.removeprefix("words-").rpartition("-")[0]
+            for file in self.result("words").parent.glob("words-*.json")
         }
         return tuple(sorted(names - asked))
 

@@ -75,7 +75,7 @@ def is_minus_one_hidden(labels: Sequence[Placed], known: Collection[str]) -> boo
     others = {label for _, label in labels if label != MINUS_ONE and _is_whole(label)}
     if place is not None and others:
         raise TrainingError(
-            f"{place}: it must be plain what a label -1 is; got it beside other whole numbers, such as"
+            f"{place}: the meaning of a label -1 must be clear; it stands beside other whole numbers, such as"
             f" {min(others)[:100]}. Say ?task=classes if it is a class, ?unlabelled=-1 if it stands for no label, or"
             " ?task=regression if labels are numbers to come close to."
         )

@@ -1,9 +1,8 @@
-"""From a model's folder and labelled data to a folder with predictions and what they are worth."""
+"""From a model's folder and data to a folder with predictions and what they are worth."""
 
 import hashlib
 import json
 import math
-import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from anyformer.training.data.rows import Source, parse_source
 from anyformer.training.data.tables import read_table
 from anyformer.training.data.tokens import write_tokens
 from anyformer.training.evaluation.measuring import REPORTED, Evaluation, measure, require_measurable
+from anyformer.training.evaluation.outputs import require_replaceable
 from anyformer.training.evaluation.predicting import (
     Predictions,
     class_names,
@@ -43,8 +43,6 @@ from anyformer.training.tasks.spans import windows_of
 
 PREDICTIONS: Final = "predictions.jsonl"
 EVALUATION: Final = "evaluation.json"
-_START: Final = 1 << 20
-_EVALUATION: Final = re.compile(r'\{\s*"model": ".*",\s*"weights": "')
 
 
 @final
@@ -196,34 +194,12 @@ def evaluate_words(model: Path, corpus: str, output: Path, tokens: int | None = 
 
 
 def predict_rows(model: Path, pairs: str, place: Path) -> tuple[Predictions, str]:
-    """Predict for all rows into a file; the predictions and the file's sha256. Labels are only kept beside."""
+    """Predict for all rows into a file; the predictions and the file's sha256. Labels are copied as they are."""
     source = parse_source(pairs)
     require_replaceable(place, model, source.name)
     bert, tokenizer = fine_tuned_classifier(model)
     made = predict(bert, tokenizer, read_table(source, None))
     return made, save_predictions(made, place)
-
-
-def require_replaceable(file: Path, model: Path, data: str) -> None:
-    """Refuse to write where that would destroy the model, the data, or anything but an earlier result."""
-    folder = file.parent
-    if file.is_dir() or (folder.exists() and not folder.is_dir()):
-        got = f"{file} is a folder" if file.is_dir() else f"{folder} is a file"
-        raise TrainingError(f"results must go to a file in a folder; {got}. Name another output.")
-    if file.resolve().is_relative_to(model.resolve()):
-        raise TrainingError(f"results must not go into the folder of the model; got {file}. Name another output.")
-    if file.resolve() == Path(data).resolve():
-        raise TrainingError(f"results must not replace the data; got {file} for both. Name another output.")
-    if file.exists() and not _is_result(file):
-        raise TrainingError(f"only earlier results are replaced; {file} is something else. Name another output.")
-
-
-def _is_result(file: Path) -> bool:
-    """Whether it is empty, or starts as predictions or an evaluation do."""
-    with file.open("rb") as opened:
-        start = opened.read(_START).decode(errors="replace")
-    first = start.partition("\n")[0]
-    return not start or bool(re.match(r'\{"id": .*"predicted": ', first)) or bool(_EVALUATION.match(start))
 
 
 def _require_kind(source: Source, names: Sequence[str]) -> None:
