@@ -26,7 +26,7 @@ SENTIMENT = ["1", "-1", "0", "", "-1"]
 
 def test_minus_one_beside_whole_numbers_is_asked_for(tmp_path):
     place = table(tmp_path, SENTIMENT)
-    message = r"line [34]: .* a label -1 must be clear; .* 0\. Say \?task=classes .* \?unlabelled=-1 .*\?task=regression"
+    message = r"line [34]: .* label -1 must be clear; .* 0\. Say \?task=classes .* \?unlabelled=-1 .*\?task=regression"
     for read in (
         lambda: read_pairs(place),
         lambda: read_pairs(place, ("0", "1")),
